@@ -29,6 +29,73 @@ def structure_cuts(text: str, language: str) -> list[tuple[str, str]]:
     return [cut for cut in cuts(structure, text) if cut[0] != "line"]
 
 
+HASKELL = """\
+module Main where
+
+import Data.List
+
+-- | About f.
+f :: Int -> Int
+f x
+  | x > 0 = 1
+  | otherwise = 2
+
+-- | About g.
+g :: Int -> Int
+g x =
+  3
+"""
+
+
+def test_functions_of_haskell_are_cut_and_named_one_by_one() -> None:
+    structure = code_structure(HASKELL, "haskell")
+    assert ("definition", "-- | About g.") in structure_cuts(HASKELL, "haskell")
+    assert [HASKELL[start:end].splitlines()[0] for start, end in structure.units] == [
+        "f :: Int -> Int",
+        "-- | About g.",
+    ]
+    assert structure.headings_at(HASKELL.index("| x > 0")) == ("f",)
+    assert structure.headings_at(HASKELL.index("-- | About g.")) == ()
+    # A signature is not cut from its function, nor a comment from its signature.
+    lines = {line for _, line in cuts(structure, HASKELL)}
+    assert not lines & {"f :: Int -> Int", "f x", "g :: Int -> Int", "g x ="}
+
+
+@pytest.mark.parametrize("gap", ["", "\n", ".. a comment\n\n", "\n.. a comment\n\n"])
+@pytest.mark.parametrize("title", ["Care\n----", "====\nCare\n====", "Saws\n====\n\nCare\n----"])
+def test_a_title_of_restructuredtext_stays_with_what_is_below(title: str, gap: str) -> None:
+    text = f"One.\n\n{title}\n{gap}Keep dry.\n\nOil.\n"
+    structure = code_structure(text, "rst")
+    check(structure, text)
+    assert list(structure.bitmaps[-1].search(1)) == [6, text.index("Oil")]
+    assert list(structure.bitmaps[0].search(1)) == [6, text.index("Oil")]
+
+
+def test_a_class_of_objective_c_has_its_own_name() -> None:
+    text = "@implementation A\n- (int)f:(int)a {\n  g();\n}\n@end\n"
+    assert code_structure(text, "objc").headings_at(text.index("  g()")) == ("@implementation A",)
+
+
+def test_documentation_of_elixir_stays_with_its_function() -> None:
+    parts = [
+        f'  @doc """\n  One.\n  """\n  @spec {name}()\n  def {name} do\n    1\n  end\n'
+        for name in "fg"
+    ]
+    text = "defmodule Saw do\n{}end\n".format("\n".join(parts))
+    cuts_before = {line for _, line in cuts(code_structure(text, "elixir"), text)}
+    assert '@doc """' in cuts_before
+    assert not cuts_before & {"One.", '"""', "@spec g()", "def f do", "def g do"}
+
+
+def test_a_section_of_org_is_cut_before_its_first_subsection() -> None:
+    text = "* Saws\nCut wood.\n** Care\nOil.\n** Kinds\nRip.\n* Glue\nSets.\n"
+    assert structure_cuts(text, "org") == [
+        ("member", "** Care"),
+        ("member", "** Kinds"),
+        ("definition", "* Glue"),
+    ]
+
+
 @pytest.mark.parametrize("language", SOURCES)
 def test_code_is_cut_where_a_reader_would(language: str) -> None:
     assert structure_cuts(SOURCES[language], language) == CUTS[language]
@@ -74,6 +141,7 @@ def test_headings_are_the_definitions_that_a_place_lies_inside() -> None:
         ("csharp", "public static class A\n{\n}\n", "class A"),
         ("ruby", "module A::B\n  x\nend\n", "module A::B"),
         ("python", f"class {'a' * 100}:\n    x\n", f"class {'a' * 74}"),
+        ("objc", "@implementation A\n- (int)f:(int)a {\n}\n@end\n", "@implementation A"),
     ],
 )
 def test_titles_end_with_the_name(language: str, source: str, title: str) -> None:

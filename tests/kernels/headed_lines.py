@@ -21,15 +21,32 @@ def is_headed(text: str, start: int, place: int) -> bool:
     line, above = before[first:], before[:first]
     if len(text[start:place]) - len(before) > 100 or not 0 < len(line) <= 80 or place >= len(text):
         return False
+    if is_ruler(line):
+        return is_title(above) and level_of(text[place:]) != 1
     if level := level_of(line.lstrip()):
         return not 0 < level_of(text[place:]) <= level
     alone = not above or re.search(r"\n[^\S\n]{0,200}\n\Z", above) is not None
     line = line.strip()
-    if not alone or not could_be_heading(before[first:]) or not is_capital(line[0]):
+    could_begin = is_capital(line[0]) or line[0] == "§"
+    if not alone or not could_be_heading(before[first:]) or not could_begin:
         return False
     line, _, below = text[place:].partition("\n")
     is_alone = re.match(r"[^\S\n]{0,100}(?:\n|\Z)", below) is not None
     return not (could_be_heading(line) and is_alone)
+
+
+def is_ruler(line: str) -> bool:
+    return len(line) <= 80 and re.fullmatch(r"\s*([-=~^*+#])\1{2,}\s*", line) is not None
+
+
+def is_title(text: str) -> bool:
+    """Whether the last line is the title of a ruler after it."""
+    above, _, line = text.removesuffix("\n").rpartition("\n")
+    if len(line) > 80 or not re.match(r"\s*[^\W_]", line):
+        return False
+    is_first = len(text.removesuffix("\n")) == len(line)
+    is_alone = re.search(r"\n[^\S\n]{0,200}\Z", above) is not None
+    return is_first or is_alone or is_ruler(above.rpartition("\n")[2])
 
 
 def is_capital(character: str) -> bool:
@@ -37,14 +54,14 @@ def is_capital(character: str) -> bool:
 
 
 def has_mark(text: str, start: int, place: int) -> bool:
-    """Whether the last line before a place that is not blank begins like a heading of Markdown."""
+    """Whether the last line before a place that is not blank begins as a heading does."""
     line = text[start:place].rstrip().rpartition("\n")[2]
-    return level_of(line.lstrip()) > 0
+    return level_of(line.lstrip()) > 0 or is_ruler(line)
 
 
 def level_of(line: str) -> int:
-    """The level of a heading of Markdown, or 0."""
-    marks = re.match("#{1,6}(?= )", line)
+    """The level of a heading of Markdown or AsciiDoc, or 0."""
+    marks = re.match("(?:#{1,6}|={1,6})(?= )", line)
     return len(marks[0]) if marks else 0
 
 

@@ -33,10 +33,17 @@ def check(text: str, start: int, after: int, until: int) -> None:
 
 @pytest.mark.parametrize("wide", ["", "é", "日", "😀"])
 def test_breaks_of_all_short_texts(wide: str) -> None:
-    for characters in product("aB#.\n \r", repeat=5):
+    for characters in product("aB#=.\n \r", repeat=5):
         text = "".join(characters) + wide
         check(text, 0, 0, len(text))
         check(text, 1, 2, 5)
+
+
+def test_breaks_around_all_short_rulers() -> None:
+    for parts in product(("===", "--", "A", "b", "\n", " "), repeat=6):
+        text = "".join(parts)
+        check(text, 0, 0, len(text))
+        check(text, 1, 1, len(text))
 
 
 WHITE = [*LINE_ENDS, "\r\n", " ", "\u3000", " " * 199]
@@ -44,6 +51,11 @@ BLACK = [
     "a",
     "# ",
     "##",
+    "= ",
+    "==",
+    "===",
+    "-" * 70,
+    "§ 1",
     "B",
     "B:",
     "7)",
@@ -74,10 +86,26 @@ def test_breaks_of_any_text(parts: list[str], places: list[int]) -> None:
     check(text, 0, 0, len(text))
 
 
-def test_headings_of_markdown_stay_with_what_is_below_them() -> None:
+@pytest.mark.parametrize("mark", "#=")  # of Markdown; of AsciiDoc and wikis
+def test_headings_with_marks_stay_with_what_is_below_them(mark: str) -> None:
     parts = [
         *("# Saws!\n\n## care, how?\n\nDry.\n\n", "## Kinds\n\n", "# Glue.\n\n- wait\n\n"),
         *("##none\n\n", "####### no\n\n", "End."),
+    ]
+    parts = [part.replace("#", mark) for part in parts]
+    text = "".join(parts)
+    ends = find_breaks(text, PARAGRAPH, 0, 0, len(text))
+    assert [text[start:end] for start, end in pairwise([0, *ends, len(text)])] == parts
+
+
+def test_titles_above_rulers_and_sections_of_law_stay_with_what_is_below_them() -> None:
+    parts = [
+        *(
+            "Saws\n====\n\nsaw.\n\n",
+            "====\ncare\n====\n\n- oil\n\n",
+            "§ 7 Sale\n\nAll sales end.\n\n",
+        ),
+        *("one\ntwo\n---\n\n", "---\n\n", "- a\n---\n\n", "End."),
     ]
     text = "".join(parts)
     ends = find_breaks(text, PARAGRAPH, 0, 0, len(text))

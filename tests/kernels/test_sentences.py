@@ -21,6 +21,14 @@ NO_END = regex.compile(
 )
 IN_QUOTE = regex.compile(r"\p{SB=STerm}\p{SB=Close}+\p{SB=Sp}*$")
 LOWER = regex.compile(r"\p{SB=Lower}")
+IN_ADDRESS = regex.compile(r"(?<=[?!])(?:[a-z0-9]|[A-Za-z0-9_]{0,16}=)")
+BEFORE_IMAGE = regex.compile(r"(?<![^\p{SB=Sp}\p{SB=Sep}\p{SB=CR}\p{SB=LF}\p{Ps}\p{Pi}])!(?=\[)")
+MARKUP = regex.compile(
+    r"(?<![\p{SB=Sp}\p{SB=Sep}\p{SB=CR}\p{SB=LF}])(?:[*_~`]|\[\^?[A-Za-z0-9_]*\]|(?![\p{Ps}\p{Pi}])\p{SB=Close})+"
+)
+BLANKS = regex.compile(r"\p{SB=Sp}*")
+ANY_BLANK = regex.compile(r"[\p{SB=Sp}\p{SB=Sep}\p{SB=CR}\p{SB=LF}]")
+GOES_ON = regex.compile(r"[\p{SB=Lower}\p{SB=Sep}\p{SB=CR}\p{SB=LF}]|\z")
 
 
 @cache
@@ -40,6 +48,16 @@ def unwrapped(text: str, start: int, first: int, end: int) -> str:
     return "".join(characters)
 
 
+def after_markup(part: str, place: int) -> int:
+    """Where a sentence ends after what closes; -1: it goes on."""
+    markup = MARKUP.match(part, place, place + 32)
+    if not markup or (markup.end() < len(part) and not ANY_BLANK.match(part, markup.end())):
+        return place
+    blanks = BLANKS.match(part, markup.end())
+    assert blanks
+    return -len(part) - 1 if GOES_ON.match(part, blanks.end()) else blanks.end()
+
+
 def sentences(text: str, start: int, first: int, until: int) -> list[int]:
     """Where sentences end in text[first:until], of a chunk that begins at `start`."""
     part = unwrapped(text, start, first, min(len(text), until + 64))
@@ -49,8 +67,14 @@ def sentences(text: str, start: int, first: int, until: int) -> list[int]:
             length -= 1
         place = first + length
         near = text[max(start, place - 16) : place]
-        goes_on = LOWER.match(part, length) and IN_QUOTE.search(part[max(0, length - 16) : length])
-        is_end = first < place <= until and not NO_END.search(near.rstrip()) and not goes_on
+        goes_on = (
+            (LOWER.match(part, length) and IN_QUOTE.search(part[max(0, length - 16) : length]))
+            or IN_ADDRESS.match(part, length)
+            or BEFORE_IMAGE.match(part, length - 1)
+        )
+        is_end = length and not NO_END.search(near.rstrip()) and not goes_on
+        place = first + after_markup(part, length)
+        is_end = is_end and first < place <= until
         if is_end and keep_graphemes(text, first, (place,)):
             found.add(place)
     return sorted(found)
@@ -103,6 +127,15 @@ STRINGS = [
     "x" * 49,
     "é" * 50,
     " " * 17,
+    "**",
+    "`",
+    "~~",
+    "[1]",
+    "[^note]",
+    "![",
+    "?q=",
+    "!Ab_1=",
+    "?aB",
 ]
 parts = st.sampled_from([*SIGNS, *LINE_ENDS, *STRINGS])
 
@@ -149,6 +182,53 @@ def test_a_sentence_goes_on_after_a_quoted_question() -> None:
     text = "".join(parts)
     ends = find_breaks(text, SENTENCE, 0, 0, len(text))
     assert [text[start:end] for start, end in pairwise([0, *ends])] == parts
+
+
+def ends_of(text: str) -> list[str]:
+    ends = find_breaks(text, SENTENCE, 0, 0, len(text))
+    return [text[start:end] for start, end in pairwise([0, *ends])]
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "See https://a.org/?q=saw&n=1 and https://a.org/?ID=3#x for more. ",
+        "If a!=b, or a != b, go on. ",
+        "A picture ![of a saw](saw.png) is here. ",
+        "A badge [![of a saw](saw.png)](saw) is here. ",
+        "**Note.** ",
+        "_Really!_  ",
+        "***Why?*** ",
+        "`Why?` ",
+        "~~Old.~~ ",
+        "**“Why?”** ",
+        "(**Why?**) ",
+        "Known since 1920.[1] ",
+        "Known since 1920![^note][12] ",
+        "**Why?** asked Tom. ",
+        "Known?[1] by all. ",
+        "**Note.**\n",
+        "Known.[1] \n",
+    ],
+)
+def test_a_sentence_has_its_addresses_markup_and_references(sentence: str) -> None:
+    assert ends_of(f"One. {sentence}Then.") == ["One. ", sentence, "Then."]
+    assert ends_of(f"One. {sentence}") == ["One. ", sentence]
+
+
+@pytest.mark.parametrize("line_end", ["\n", "\r\n", "\n\n", "\u2029"])
+def test_signs_of_a_list_begin_the_next_sentence(line_end: str) -> None:
+    for item in ("* One. ", "* One", "[1] One", "_One_ two."):
+        text = f"Why?{line_end}{item}"
+        assert find_breaks(text, SENTENCE, 0, 0, len(text))[-2:] == [
+            len(text) - len(item),
+            len(text),
+        ]
+
+
+def test_what_opens_at_once_begins_the_next_sentence() -> None:
+    for following in ("*Then*.", "[a link](to)", "(Then).", "Then."):
+        assert ends_of(f"Why?{following}") == ["Why?", following]
 
 
 def test_a_wrapped_line_of_any_kind_ends_no_sentence() -> None:

@@ -58,11 +58,12 @@ def code_structure(text: str, language: str) -> Structure:
     - "line": before other lines, but not inside strings and comments that span lines, nor
       before closing brackets.
 
-    Comments, decorators, attributes and annotations right above an element belong to it, and so
-    does one above a blank line that ends with a ruler, such as "# -----"; blank lines belong to
-    the element before them. Units and regions are the definitions (functions, methods,
-    classes, declarations) of several lines; comments and strings of several lines are regions
-    too. Kinds of regions are tree-sitter's, such as "class_definition".
+    Comments, decorators, attributes, annotations and signatures right above an element belong to
+    it, and so does one above a blank line that ends with a ruler, such as "# -----", and a title
+    of reStructuredText; blank lines belong to the element before them. Units and regions are the
+    definitions (functions, methods, classes, declarations) of several lines; comments and strings
+    of several lines are regions too. Kinds of regions are tree-sitter's, such as
+    "class_definition".
 
     The headings of a place are the definitions around it, except those that begin there: a
     chunk that begins with a definition shows its name, and only one that begins further down

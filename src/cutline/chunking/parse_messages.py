@@ -9,19 +9,20 @@ from bitarray import bitarray
 
 from cutline.chunking.structure import Structure
 
-__all__ = ["read_message", "structure_from", "structure_to", "write_message"]
+__all__ = ["read_message", "structure_from", "structure_to", "write_messages"]
 
 _SIZE: Final = struct.Struct("<Q")
 _BLOCK_BYTES: Final = 1 << 20
 
 
-def write_message(pipe: int, message: bytes) -> None:
-    """Write a message whole.
+def write_messages(pipe: int, *messages: bytes) -> None:
+    """Write messages whole, at once: each write may wake the other end.
 
     Raises:
         OSError: the other end is closed.
     """
-    rest = memoryview(_SIZE.pack(len(message)) + message)
+    parts = (part for message in messages for part in (_SIZE.pack(len(message)), message))
+    rest = memoryview(b"".join(parts))
     while rest:
         rest = rest[os.write(pipe, rest[:_BLOCK_BYTES]) :]
 

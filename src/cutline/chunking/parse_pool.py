@@ -9,10 +9,11 @@ import json
 import os
 import subprocess
 import sys
-from threading import Lock, Timer
+from threading import Lock
 from typing import Final
 
-from cutline.chunking.parse_messages import read_message, structure_from, write_message
+from cutline.chunking.parse_messages import read_message, structure_from, write_messages
+from cutline.chunking.parse_watchdog import Watchdog
 from cutline.chunking.structure import Structure
 
 __all__ = ["ParserError", "ask"]
@@ -61,8 +62,8 @@ class _Worker:
             creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
         )
 
-    def ask(self, text: str, language: str) -> bytes:
-        """Have a text parsed.
+    def ask(self, text: str, language: str, watchdog: Watchdog) -> bytes:
+        """Have a text parsed, in the time that the watchdog gives.
 
         Raises:
             ParserError: the process died or took too long.
@@ -70,16 +71,14 @@ class _Worker:
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         seconds = max(LEAST_SECONDS, len(text) / CHARACTERS_A_SECOND)
-        timer = Timer(_WALL_CLOCK_FACTOR * seconds, self.process.kill)
-        timer.daemon = True
-        timer.start()
         head = json.dumps([language, seconds]).encode()
+        source = text.encode("utf-8", "surrogatepass")
+        watchdog.start(self.process, _WALL_CLOCK_FACTOR * seconds)
         try:
-            write_message(self.process.stdin.fileno(), head)
-            write_message(self.process.stdin.fileno(), text.encode("utf-8", "surrogatepass"))
+            write_messages(self.process.stdin.fileno(), head, source)
             return read_message(self.process.stdout.fileno())
         except (OSError, EOFError):
-            timed_out = not timer.is_alive()
+            timed_out = not watchdog.done(self.process)
             self.close()
             if timed_out or self.process.returncode == -_signal_of_time():
                 raise ParserError("its parser took too long") from None
@@ -88,7 +87,7 @@ class _Worker:
             self.close()
             raise
         finally:
-            timer.cancel()
+            watchdog.done(self.process)
 
     def close(self) -> None:
         """End the process."""
@@ -120,6 +119,7 @@ class _Pool:
     def __init__(self) -> None:
         self._lock = Lock()
         self._idle: list[_Worker] = []
+        self.watchdog = Watchdog()
 
     def take(self) -> _Worker:
         with self._lock:
@@ -151,6 +151,7 @@ class _Pool:
         for worker in self._idle:
             worker.forget()
         self._idle = []
+        self.watchdog = Watchdog()  # threads do not fork
 
 
 _pool = _Pool()
@@ -169,7 +170,7 @@ def ask(text: str, language: str) -> Structure:
     Cost: 0.1 to 0.3 s for a new worker; then that of parsing and of transferring the text.
     """
     worker = _pool.take()
-    reply = worker.ask(text, language)
+    reply = worker.ask(text, language, _pool.watchdog)
     _pool.put_back(worker)
     kind, data = reply[:1], reply[1:]
     if kind == b"m":

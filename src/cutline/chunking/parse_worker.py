@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import Final
 
-from cutline.chunking.parse_messages import read_message, structure_to, write_message
+from cutline.chunking.parse_messages import read_message, structure_to, write_messages
 from cutline.chunking.parsing import parse
 
 __all__ = ["main"]
@@ -35,7 +35,7 @@ def main() -> None:
         _end_after(seconds)
         reply = _reply(text, language)
         _end_after(0)
-        write_message(sink, reply)
+        write_messages(sink, reply)
 
 
 def _reply(text: str, language: str) -> bytes:

@@ -9,6 +9,7 @@ from cutline.kernels.breaks.syntax_rows import (
     BODY,
     DEFINITION,
     FUNCTION,
+    HEAD,
     LABEL,
     NAMED,
     OPAQUE,
@@ -32,7 +33,8 @@ _NAME: Final = (
 # Kinds with such a word in their name that are only parts or uses of definitions.
 _IS_PART = re.compile(
     r"(?:^|_)(?:call|expression|type|literal|body|list|clause|block|name|identifier|parameters?|"
-    r"arguments?|signature|specifiers|heritage|invocation|element|reference|variant|forward)$"
+    r"arguments?|signature|specifiers|declarations|heritage|invocation|element|"
+    r"reference|variant|forward)$"
     r"|import|package|using|use_|sequence|parameter"
 ).search
 # Not of parts.
@@ -46,18 +48,19 @@ _WHOLE_KINDS: Final = {
 _ANY_KINDS: Final = {
     PARAMETERS: re.compile(r"(?:^|_)parameters?(?:_list)?$").search,
     SEEN_THROUGH: re.compile(
-        r"namespace|module|mod_item|preproc_if|linkage|package|^document$"
+        r"namespace|module|mod_item|preproc_if|linkage|package|^document$|^declarations$"
     ).search,
+    HEAD: re.compile(r"^(?:section|signature)$").search,
     LABEL: re.compile(
-        r"comment|(?:decorator|annotation|modifiers?|access_specifier|selectors)$"
+        r"comment|haddock|(?:decorator|annotation|modifiers?|access_specifier|selectors)$"
     ).search,
-    ATTRIBUTE: re.compile(r"attribute").search,
+    ATTRIBUTE: re.compile(r"attribute|^unary_operator$").search,  # of Elixir: @doc
     BODY: re.compile(
         r"(?:^|_)(?:block|body|body_statement|suite|statements|compound_statement|statement_list|"
         r"declaration_list|block_node|block_mapping|block_sequence|start_tag|end_tag)$"
         r"|opening|closing"
     ).search,
-    OPAQUE: re.compile(r"string|comment|heredoc").search,
+    OPAQUE: re.compile(r"string|comment|haddock|heredoc").search,
 }
 
 
@@ -87,10 +90,7 @@ def syntax_rows(text: str, source: bytes, lines: list[int]) -> SyntaxRows:
 def _title(source: bytes, node: "Node") -> str:
     """Return the beginning of a definition up to its name, without modifiers."""
     name = node.child_by_field_name("name")
-    while name is None and node.named_child_count:
-        inner = node.named_child(node.named_child_count - 1)
-        if inner is None or not _KINDS[inner.type] & DEFINITION:
-            break
+    while name is None and (inner := _wrapped(node)) is not None:
         node, name = inner, inner.child_by_field_name("name")
     start = node.start_byte
     for place in range(node.child_count):
@@ -105,3 +105,12 @@ def _title(source: bytes, node: "Node") -> str:
         title = source[start:end].decode(errors="replace")
         title = title[: found.start()] if (found := _TITLE_END(title)) else title
     return " ".join(title.split())[:_MOST_TITLE]
+
+
+def _wrapped(node: "Node") -> "Node | None":
+    """Return the definition that a node only exports, decorates or the like."""
+    if not node.named_children:
+        return None
+    *before, inner = node.named_children
+    is_head = all(_KINDS[child.type] & (LABEL | ATTRIBUTE | PARAMETERS) for child in before)
+    return inner if is_head and _KINDS[inner.type] & DEFINITION else None

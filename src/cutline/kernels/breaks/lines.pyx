@@ -24,8 +24,11 @@ cdef enum:
     MOST_BLANKS = 200           # of a blank line
     MOST_HEADING = 80           # characters of a heading
     MOST_AFTER_HEADING = 100    # white space after it, or after a line that may be one
-    DEEPEST = 6                 # level of a heading of Markdown
+    DEEPEST = 6                 # level of a heading with marks
+    UNDERLINED = 1              # that of a line with a ruler below it
     PLAIN = 7                   # that of a line without a mark that looks like a heading
+    LEAST_RULER = 3             # signs
+    SECTION_SIGN = 0xa7
 
 
 cdef bint has_blank_line_before(
@@ -61,22 +64,82 @@ cdef inline bint ends_heading(uint32_t code_point) noexcept nogil:
     return properties_of(code_point) & LETTER or code_point == c":" or code_point == c")"
 
 
-cdef inline int hashes_at(
+cdef inline int marks_at(
     const Characters* text, Py_ssize_t at, Py_ssize_t end
 ) noexcept nogil:
-    """The level of a heading of Markdown that begins here; 0 if it is none."""
+    """The level of a heading that begins here, as `## ` in Markdown or `== ` in AsciiDoc; or 0."""
     cdef Py_ssize_t first = at
-    while at < end and at - first <= DEEPEST and char_at(text, at) == c"#":
+    cdef uint32_t mark
+    if at == end:
+        return 0
+    mark = char_at(text, at)
+    if mark != c"#" and mark != c"=":
+        return 0
+    while at < end and at - first <= DEEPEST and char_at(text, at) == mark:
         at += 1
-    if at == end or at == first or at - first > DEEPEST or char_at(text, at) != c" ":
+    if at == end or at - first > DEEPEST or char_at(text, at) != c" ":
         return 0
     return <int> (at - first)
+
+
+cdef bint is_ruler(const Characters* text, Py_ssize_t first, Py_ssize_t end) noexcept nogil:
+    """Whether a line is of one sign alone, as the one below a title."""
+    cdef uint32_t sign
+    cdef Py_ssize_t at
+    while first < end and properties_of(char_at(text, first)) & SPACE:
+        first += 1
+    while first < end and properties_of(char_at(text, end - 1)) & SPACE:
+        end -= 1
+    if end - first < LEAST_RULER:
+        return False
+    sign = char_at(text, first)
+    if not (
+        sign == c"=" or sign == c"-" or sign == c"~" or sign == c"^" or sign == c"*"
+        or sign == c"+" or sign == c"#"
+    ):
+        return False
+    for at in range(first, end):
+        if char_at(text, at) != sign:
+            return False
+    return True
+
+
+cdef Py_ssize_t line_before(
+    const Characters* text, Py_ssize_t start, Py_ssize_t end
+) noexcept nogil:
+    """Where the short line before this newline begins; NOT_FOUND: it is longer than a heading."""
+    cdef Py_ssize_t first = end
+    while first > start and char_at(text, first - 1) != c"\n":
+        first -= 1
+        if end - first > MOST_HEADING:
+            return NOT_FOUND
+    return first
+
+
+cdef bint is_below_title(
+    const Characters* text, Py_ssize_t start, Py_ssize_t ruler
+) noexcept nogil:
+    """Whether a line that begins with a letter or digit is above a ruler, and alone but for one."""
+    cdef Py_ssize_t first, at, above
+    if ruler == start:
+        return False
+    first = at = line_before(text, start, ruler - 1)
+    if first == NOT_FOUND:
+        return False
+    while properties_of(char_at(text, at)) & SPACE and char_at(text, at) != c"\n":
+        at += 1
+    if not properties_of(char_at(text, at)) & LETTER:
+        return False
+    if first == start or has_blank_line_before(text, start, first - 1):
+        return True
+    above = line_before(text, start, first - 1)
+    return above != NOT_FOUND and is_ruler(text, above, first - 1)
 
 
 cdef int heading_before(
     const Characters* text, Py_ssize_t start, Py_ssize_t place
 ) noexcept nogil:
-    """The level of the heading of Markdown that ends here: one short line. 0 if there is none.
+    """The level of the heading with marks that ends here: one short line. 0 if there is none.
 
     PLAIN if it has no mark, but looks like one and stands alone.
     """
@@ -89,32 +152,33 @@ cdef int heading_before(
         end -= 1
     if end == start or place - end > MOST_AFTER_HEADING:
         return 0
-    first = end
-    while first > start and char_at(text, first - 1) != c"\n":
-        first -= 1
-        if end - first > MOST_HEADING:
-            return 0
-    at = first
+    first = at = line_before(text, start, end)
+    if first == NOT_FOUND:
+        return 0
+    if is_ruler(text, first, end):
+        return UNDERLINED if is_below_title(text, start, first) else 0
     while properties_of(char_at(text, at)) & SPACE:
         at += 1
-    level = hashes_at(text, at, end)
+    level = marks_at(text, at, end)
     if level or not ends_heading(char_at(text, end - 1)):
         return level
     if first > start and not has_blank_line_before(text, start, first - 1):
         return 0
     found = properties_of(char_at(text, at))
-    return PLAIN if found & LETTER and found & SENTENCE_MASK != SB_LOWER else 0
+    if char_at(text, at) == SECTION_SIGN or found & LETTER and found & SENTENCE_MASK != SB_LOWER:
+        return PLAIN
+    return 0
 
 
 cdef bint is_body_after(const Characters* text, Py_ssize_t place, int level) noexcept nogil:
     """Whether what follows belongs to a heading: is more than another line that may be a heading.
 
-    Below one of Markdown, whatever is not another section of its level or a higher one.
+    Below one with marks, whatever is not another section of its level or a higher one.
     """
     cdef Py_ssize_t at = place, most = place + MOST_HEADING
     cdef uint32_t code_point, last = c"."
     if level != PLAIN:
-        return place < text.n and not 0 < hashes_at(text, place, text.n) <= level
+        return place < text.n and not 0 < marks_at(text, place, text.n) <= level
     while at < text.n and char_at(text, at) != c"\n":
         code_point = char_at(text, at)
         if not properties_of(code_point) & SPACE:

@@ -1,7 +1,9 @@
 """Where sentences end: by the rules of UAX #29, but not after abbreviations or quoted questions.
 
-A line end that only wraps is read as a blank, and a bracket or quote that opens begins the next
-sentence. Rules are named as in UAX #29, section 5.
+Nor in addresses, as after the `?` of `a.org/?q=saw`. Markup that closes after a full stop belongs
+to its sentence, as in `**Note.** Then`, and so do references, as `[1]`. A line end that only wraps
+is read as a blank, and a bracket or quote that opens begins the next sentence. Rules are named as
+in UAX #29, section 5.
 
 What is found depends on little text: on some before a place, where a sentence is taken to begin
 wherever that text does, and on at most LOOK_AHEAD characters after it.
@@ -32,6 +34,8 @@ cdef enum:
     LOOK_AHEAD = 64
     MOST_OF_ABBREVIATION = 16   # characters that are looked at
     MOST_AROUND_QUOTE = 16      # of its end, and the blanks after it
+    MOST_OF_MARKUP = 32
+    MOST_OF_NAME = 16           # of a parameter in an address
 
 # Sets of classes.
 cdef enum:
@@ -196,11 +200,98 @@ cdef Py_ssize_t sentence_end(const Walk* walk, Py_ssize_t place) noexcept nogil:
         place -= 1
     if (
         place == walk.first or is_after_abbreviation(walk.text, walk.start, place)
-        or is_after_quote(walk, place)
-        or not is_grapheme_boundary(walk.text, walk.first, place)
+        or is_after_quote(walk, place) or is_inside_address(walk, place)
     ):
         return NOT_FOUND
+    place = after_markup(walk, place)
+    if place == NOT_FOUND or not is_grapheme_boundary(walk.text, walk.first, place):
+        return NOT_FOUND
     return place
+
+
+cdef inline bint is_word_in_ascii(uint32_t code_point) noexcept nogil:
+    return (
+        c"a" <= code_point <= c"z" or c"A" <= code_point <= c"Z" or c"0" <= code_point <= c"9"
+        or code_point == c"_"
+    )
+
+
+cdef bint is_inside_address(const Walk* walk, Py_ssize_t place) noexcept nogil:
+    """Whether a sign goes on at once: `?q=`, `?ID=`, `!=`, or as `![image]`."""
+    cdef uint32_t sign = char_at(walk.text, place - 1), first
+    cdef Py_ssize_t at = place
+    if (sign != c"?" and sign != c"!") or place == walk.end:
+        return False
+    first = char_at(walk.text, place)
+    if first == c"[" and sign == c"!":
+        return place - 2 < walk.first or begins_text(walk, place - 2)
+    if c"a" <= first <= c"z" or c"0" <= first <= c"9":
+        return True
+    while (
+        at < walk.end and at < place + MOST_OF_NAME and is_word_in_ascii(char_at(walk.text, at))
+    ):
+        at += 1
+    return at < walk.end and char_at(walk.text, at) == c"="
+
+
+cdef inline bint begins_text(const Walk* walk, Py_ssize_t at) noexcept nogil:
+    """Whether what comes after a character begins a word: after a blank or what opens."""
+    cdef uint32_t kind = class_at(walk, at)
+    return (
+        (LINE_ENDS | 1 << SB_SP) >> kind & 1 or properties_of(char_at(walk.text, at)) & OPENING != 0
+    )
+
+
+cdef Py_ssize_t after_markup(const Walk* walk, Py_ssize_t place) noexcept nogil:
+    """Go past markup and references that close at the end of a sentence, and the blanks after them.
+
+    Returns:
+        where the sentence ends: at `place` if no such text, or no blank, is there. NOT_FOUND if it
+        goes on in lower case, or the line ends here: that is an end itself.
+    """
+    cdef Py_ssize_t at = past_markup(walk, place)
+    cdef uint32_t kind
+    if at == place or at < walk.end and not (
+        (LINE_ENDS | 1 << SB_SP) >> class_at(walk, at) & 1
+    ):
+        return place
+    while at < walk.end and class_at(walk, at) == SB_SP:
+        at += 1
+    if at == walk.end:
+        return NOT_FOUND
+    kind = class_at(walk, at)
+    return NOT_FOUND if kind == SB_LOWER or LINE_ENDS >> kind & 1 else at
+
+
+cdef Py_ssize_t past_markup(const Walk* walk, Py_ssize_t place) noexcept nogil:
+    """Go past signs of emphasis and code, closing marks, and references such as [1] and [^note]."""
+    cdef Py_ssize_t end = min(walk.end, place + MOST_OF_MARKUP), at = place, inner
+    cdef uint32_t code_point
+    if (LINE_ENDS | 1 << SB_SP) >> class_at(walk, place - 1) & 1:
+        return place                # what comes begins the next sentence
+    while at < end:
+        code_point = char_at(walk.text, at)
+        if code_point == c"[":
+            inner = at + 1
+            if inner < end and char_at(walk.text, inner) == c"^":
+                inner += 1
+            while inner < end and is_word_in_ascii(char_at(walk.text, inner)):
+                inner += 1
+            if inner == end or char_at(walk.text, inner) != c"]":
+                break
+            at = inner
+        elif not is_closing(code_point):
+            break
+        at += 1
+    return at
+
+
+cdef inline bint is_closing(uint32_t code_point) noexcept nogil:
+    cdef uint32_t properties
+    if code_point == c"*" or code_point == c"_" or code_point == c"~" or code_point == c"`":
+        return True
+    properties = properties_of(code_point)
+    return properties & SENTENCE_MASK == SB_CLOSE and not properties & OPENING
 
 
 cdef bint is_after_quote(const Walk* walk, Py_ssize_t place) noexcept nogil:

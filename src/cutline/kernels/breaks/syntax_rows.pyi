@@ -12,6 +12,7 @@ LABEL: int
 ATTRIBUTE: int
 BODY: int
 OPAQUE: int
+HEAD: int
 
 class SyntaxRows:
     def __new__(

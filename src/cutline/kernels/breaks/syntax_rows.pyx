@@ -31,6 +31,7 @@ cpdef enum:
     ATTRIBUTE = 64              # such a label, if it looks like one
     BODY = 128
     OPAQUE = 256                # a string or a comment
+    HEAD = 512                  # a label across blank lines, if it holds nothing of what it heads
 
 
 @cython.internal
@@ -45,6 +46,7 @@ cdef class Siblings:
     cdef Py_ssize_t first, last  # its rows
     cdef bint is_unit
     cdef Py_ssize_t label, label_end  # rows of the labels above the next child; -1: none
+    cdef bint is_headed         # one of them is a heading
 
 
 cdef Siblings siblings_of(
@@ -146,7 +148,7 @@ cdef class SyntaxRows:
         cdef Py_ssize_t first, column, last, end_column
         cdef str kind = node.type
         cdef int bits = self.kinds[kind]
-        cdef bint begins, is_element, is_definition
+        cdef bint begins, is_element, is_definition, is_head
         first, column = node.start_point
         last, end_column = node.end_point
         if end_column == 0 and last > first:
@@ -154,9 +156,10 @@ cdef class SyntaxRows:
         # On broken code, some grammars report rows past the last line.
         first, last = min(first, self.n_rows - 1), min(last, self.n_rows - 1)
         begins = self.begins_line(first, column)
-        if bits & LABEL or bits & ATTRIBUTE and begins and self.has_mark():
+        is_head = bits & HEAD and begins and is_head_alone(node)
+        if bits & LABEL or is_head or bits & ATTRIBUTE and begins and self.has_mark():
             if begins:
-                self.take_label(level, first, last)
+                self.take_label(level, first, last, is_head)
             if last > first:
                 self.take_opaque(first, last, kind)
             return None
@@ -210,20 +213,25 @@ cdef class SyntaxRows:
         mark = char_at(&self.characters, at)
         return mark == c"@" or mark == c"#" or mark == c"["
 
-    cdef int take_label(self, Siblings level, Py_ssize_t first, Py_ssize_t last) except -1:
+    cdef int take_label(
+        self, Siblings level, Py_ssize_t first, Py_ssize_t last, bint is_head
+    ) except -1:
         cdef Py_ssize_t row
         if self.is_apart(level, first):
             self.cut_before_label(level)
         if level.label < 0:
-            level.label = first
+            level.label, level.is_headed = first, False
+        else:
+            self.joined[first] = 1
         level.label_end = last
+        level.is_headed |= is_head
         for row in range(first, last + 1):
             self.labels[row] = self.joined[row + 1] = 1
         return 0
 
     cdef bint is_apart(self, Siblings level, Py_ssize_t first) except -1:
-        """Whether blank lines part comments from what follows; a ruler heads a section."""
-        if level.label < 0 or level.label_end + 1 >= first:
+        """Whether blank lines part comments from what follows: not a heading, nor a ruler."""
+        if level.label < 0 or level.label_end + 1 >= first or level.is_headed:
             return False
         return self.ruler_at(self.lines[level.label_end]) is None
 
@@ -256,12 +264,15 @@ cdef class SyntaxRows:
             self.cut_before_label(level)
         if level.label >= 0:
             start, level.label = level.label, -1
+            self.joined[first] = 1
         elif not level.is_unit:     # some grammars attach trailing comments to the node before
             while start - 1 > level.first >= 0 and self.labels[start - 1]:
                 start -= 1
         if level.first < 0:
             self.joined[start] = 1  # keep the first row of a body with its header
-        is_alike = kind == level.kind or field is not None and field == level.field
+        is_alike = (
+            kind == level.kind or kind == "section" or field is not None and field == level.field
+        )
         if level.first >= 0 and (is_alike or field is None and not level.is_definition):
             self.cut(level, start, last)
         level.kind, level.field, level.first, level.last = kind, field, first, last
@@ -295,6 +306,15 @@ cdef class SyntaxRows:
             ends.pop()
         ends.append(last)
         return first
+
+
+cdef bint is_head_alone(object node) except -1:
+    """Whether a section is but its title, as that of reStructuredText; signatures always are."""
+    cdef Py_ssize_t count
+    if node.type != "section":
+        return True
+    count = node.child_count
+    return count > 0 and node.child(count - 1).type == "adornment"
 
 
 cdef inline bint is_blank(uint32_t character) noexcept:

@@ -15,6 +15,7 @@ __all__ = [
     "checked_flag",
     "checked_integer",
     "checked_length",
+    "checked_order",
     "list_of_texts",
     "need_automaton",
     "need_texts",
@@ -226,6 +227,21 @@ def checked_budget(max_tokens: SupportsIndex, name: str = "max_tokens") -> int:
     if max_tokens < 0:
         raise ValueError(f"{name} must be 0 or more, got {shown(max_tokens)}")
     return max_tokens
+
+
+def checked_order(number: float, name: str) -> None:
+    """Refuse what has no place in an order of numbers.
+
+    Raises:
+        TypeError: it is no number.
+        ValueError: it is nan.
+    """
+    try:
+        has_place = number < 0 or number >= 0
+    except TypeError:
+        raise TypeError(f"{name} must be a number, got {shown(number)}") from None
+    if not has_place:
+        raise ValueError(f"{name} must be a number that others can be compared with, got nan")
 
 
 def checked_length(length: int, text_length: int) -> int:

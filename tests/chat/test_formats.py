@@ -3,9 +3,11 @@
 import copy
 import json
 import pickle
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import cutline
@@ -17,6 +19,7 @@ from cutline.chat import (
     format_for_model,
     openai_estimate,
 )
+from cutline.chat.by_name import chat_format_of
 from cutline.chat.images import Patches, Tiles, image_rule
 from tests.chat.made import NAMED, TEMPLATES, TOOLS, encoding_of, tokenizer_of
 
@@ -268,12 +271,128 @@ def test_names_without_a_format_are_refused(model: Any, said: str) -> None:
         (None, TypeError, "messages must be a list of mappings, got NoneType"),
         ([{"role": "user", "content": b"Hi"}], cutline.ChatError, "no text, but bytes: decode it"),
         ([{"type": "human", "content": "Hi"}], cutline.ChatError, "by its convert_to_openai_mess"),
+        (
+            [{"role": "user", "content": [{"type": "text", "text": b"Hi"}]}],
+            cutline.ChatError,
+            r"message 0 has a content\[0\]\['text'\] that is no text, but bytes: decode it",
+        ),
+        (
+            [{"role": "user", "content": np.array(["Hi"])}],
+            cutline.ChatError,
+            "message 0 has a 'content' that is no text, but ndarray: pass a str",
+        ),
+        ({"role": "user", "content": "Hi"}, TypeError, "got dict: put it into a list"),
+        (
+            [{"role": "assistant", "tool_calls": 5}],
+            cutline.ChatError,
+            "'tool_calls' that are no li",
+        ),
     ],
 )
 def test_what_are_no_messages_is_named(messages: Any, error: type[Exception], said: str) -> None:
-    for chat_format in (openai_estimate("gpt-4o"), Harmony()):
+    for chat_format in (openai_estimate("gpt-4o"), Harmony(), chat_format_of("chatml")):
         with pytest.raises(error, match=said):
             chat_format.count(messages)
+
+
+ALL: list[Any] = [
+    openai_estimate("gpt-4o"),
+    Harmony(),
+    chat_format_of("chatml"),
+    CustomFormat(lambda messages, tools: len(messages) + 10 * len(tools)),
+    cutline.ChatTemplate("{{ messages }}{{ messages[0].content }}{{ tools }}", "gpt2"),
+]
+
+
+@pytest.mark.parametrize("chat", ALL, ids=lambda chat: type(chat).__name__)
+def test_tools_are_read_once_and_none_are_none(chat: Any) -> None:
+    expected = chat.count(HI, tools=TOOLS)
+    assert expected > chat.count(HI) == chat.count(HI, tools=None)
+    assert chat.count(HI, tools=(tool for tool in TOOLS)) == expected
+    assert chat.count((message for message in HI), tools=tuple(TOOLS)) == expected
+    assert cutline.Conversation(chat, HI, (tool for tool in TOOLS)).count == expected
+    assert cutline.Conversation(chat, HI, None).count == chat.count(HI)
+    trimmed = cutline.trim([*HI, *HI], expected, chat, tools=(tool for tool in TOOLS))
+    assert trimmed.removed
+    assert trimmed.token_count == chat.count(trimmed.messages, tools=TOOLS) <= expected
+
+
+@pytest.mark.parametrize("chat", ALL, ids=lambda chat: type(chat).__name__)
+@pytest.mark.parametrize(
+    ("tools", "said"),
+    [
+        ({"name": "saw"}, "tools must be a list of schemas, got dict: put it into a list"),
+        ("saw", "tools must be a list of schemas, got str"),
+        ([{"name": "saw"}, len], "tool 1 must be a schema, a mapping, got <built-in function len>"),
+        ([None], "tool 0 must be a schema, a mapping, got None"),
+    ],
+)
+def test_what_are_no_tools_is_named(chat: Any, tools: Any, said: str) -> None:
+    for count in chat.count, cutline.Conversation:
+        with pytest.raises(TypeError) as caught:
+            count(HI, tools=tools) if count == chat.count else count(chat, HI, tools)
+        assert str(caught.value) == said
+
+
+@pytest.mark.parametrize("chat", ALL[:1] + ALL[2:], ids=lambda chat: type(chat).__name__)
+def test_tools_that_contain_themselves_are_refused(chat: Any) -> None:
+    looped: dict[str, Any] = {"name": "saw"}
+    looped["parameters"] = looped
+    with pytest.raises(cutline.ChatError, match="tool 1 contains itself"):
+        chat.count(HI, tools=[{"name": "saw"}, looped])
+
+
+@pytest.mark.parametrize("parameters", [[1], "x", 5])
+def test_parameters_that_are_no_schema_are_refused(parameters: Any) -> None:
+    with pytest.raises(cutline.ChatError, match="tool 0 has 'parameters' that are no schema"):
+        openai_estimate("gpt-4o").count(HI, tools=[{"name": "saw", "parameters": parameters}])
+
+
+@pytest.mark.parametrize("content", [5, 1.5, {"type": "text", "text": "Hi"}])
+def test_contents_that_are_no_text_are_refused(content: Any) -> None:
+    for name in "chatml", "plain":
+        with pytest.raises(cutline.ChatError, match="message 0 has a 'content' that is no text"):
+            chat_format_of(name).count([{"role": "user", "content": content}])
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "said"),
+    [
+        (lambda: CustomFormat(5), TypeError, "count must be a function, got 5"),
+        (lambda: CustomFormat(len_of, around=3), TypeError, "around belongs to count_message"),
+        (lambda: CustomFormat(count_message=len, around=1.5), TypeError, "around must be an integ"),
+        (lambda: CustomFormat(count_message=len, around=-1), ValueError, "around must be 0 or mo"),
+        (lambda: Harmony(model_identity=5), TypeError, "model_identity must be a str or None, got"),
+        (lambda: cutline.ChatTemplate(None, "gpt2"), TypeError, "template must be a str, or a map"),
+        (lambda: cutline.ChatTemplate({"default": 5}, "gpt2"), TypeError, "template must be a str"),
+        (
+            lambda: cutline.ChatTemplate("x", "gpt2", contents_as_text="no"),
+            TypeError,
+            "contents_as_text must be True or False, got 'no'",
+        ),
+        (lambda: ALL[0].count(HI, add_generation_prompt="no"), TypeError, "must be True or False"),
+        (lambda: ALL[4].count(HI, add_generation_prompt="no"), TypeError, "must be True or False"),
+        (lambda: Harmony().encode(HI, add_generation_prompt="no"), TypeError, "must be True or Fa"),
+        (lambda: chat_format_of(5), TypeError, "name of a chat format must be a str or a path"),
+        (lambda: cutline.Conversation(Harmony), TypeError, "got the class Harmony"),
+        (
+            lambda: ALL[4].render([{"role": "user", "content": 5}], continue_final_message=True),
+            cutline.ChatError,
+            "the 'content' of the last message is no text to continue: 5",
+        ),
+    ],
+)
+def test_wrong_arguments_are_named(
+    make: Callable[[], Any], error: type[Exception], said: str
+) -> None:
+    with pytest.raises(error, match=said):
+        make()
+
+
+def test_a_format_is_found_by_a_path_object(tmp_path: Path) -> None:
+    path = tmp_path / "chat_template.jinja"
+    path.write_text("{{ messages[0].content }}")
+    assert chat_format_of(path, "gpt2").count(HI) == chat_format_of(str(path), "gpt2").count(HI)
 
 
 @pytest.mark.parametrize("wrong", ["gpt-4o", cutline.get_encoding("gpt2"), None])

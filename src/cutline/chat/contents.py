@@ -2,7 +2,8 @@
 
 Such text is broken up by a mark before the template writes the request, so that only what the
 template itself writes is found as special tokens; then the marks are taken out again. That the
-request is the same but for the marks is checked.
+request is the same but for the marks is checked. A text that ends within a special token gets a
+mark at its end: the next part of a content may begin with the rest.
 """
 
 from __future__ import annotations
@@ -35,6 +36,8 @@ class Contents:
         self._encoding = encoding
         texts = sorted(filter(None, encoding.special_tokens_set), key=len, reverse=True)
         self._allowed = frozenset(texts)
+        self._starts = frozenset(text[:n] for text in texts for n in range(1, len(text)))
+        self._lengths = sorted({*map(len, self._starts)})
         self._pattern = re.compile("|".join(map(re.escape, texts)) or "(?!)")
         spec, has_steps = encoding._spec, encoding._pipeline is not None
         added = [token for token in spec.added_tokens if token.special] if has_steps else []
@@ -51,8 +54,15 @@ class Contents:
         return cast("Self", encoding._remember("chat contents", partial(cls, encoding)))
 
     def has_special(self, value: Any) -> bool:
-        """Return whether a value contains the text of a special token."""
-        return any(self._pattern.search(text) is not None for text in _texts(value))
+        """Return whether a value contains the text of a special token, or a text ends in one."""
+        return any(
+            self._pattern.search(text) is not None or self._ends_within(text)
+            for text in _texts(value)
+        )
+
+    def _ends_within(self, text: str) -> bool:
+        """Return whether a text ends with the beginning of a special token."""
+        return any(text[-length:] in self._starts for length in self._lengths)
 
     def mark_for(self, value: Any) -> str:
         """Return a mark that occurs nowhere in a value."""
@@ -65,9 +75,10 @@ class Contents:
     def marked(self, value: Any, mark: str) -> Any:
         """Copy a value with the texts of special tokens broken up."""
         if isinstance(value, str):
-            return self._pattern.sub(lambda found: found[0][0] + mark + found[0][1:], value)
+            broken = self._pattern.sub(lambda found: found[0][0] + mark + found[0][1:], value)
+            return broken + mark if self._ends_within(value) else broken
         if isinstance(value, dict):
-            return {key: self.marked(item, mark) for key, item in value.items()}
+            return {self.marked(key, mark): self.marked(item, mark) for key, item in value.items()}
         if isinstance(value, list | tuple):
             return type(value)(self.marked(item, mark) for item in value)
         return value
@@ -95,7 +106,8 @@ def _texts(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
-        for item in value.values():
+        for key, item in value.items():
+            yield from _texts(key)
             yield from _texts(item)
     elif isinstance(value, list | tuple):
         for item in value:

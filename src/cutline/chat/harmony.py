@@ -7,9 +7,10 @@ from json import dumps
 from typing import Any, Final, Literal, NamedTuple, Self
 
 from cutline.chat.checked import CheckedFormat
-from cutline.chat.messages import plain, plain_messages
+from cutline.chat.messages import calls_of, plain_messages, plain_tools
 from cutline.chat.protocols import Message, Tool
 from cutline.chat.typescript import tools_section
+from cutline.checks import checked_flag
 from cutline.errors import ChatError, shown
 from cutline.registry import get_encoding
 
@@ -49,6 +50,7 @@ class Harmony(CheckedFormat):
 
     Raises:
         ChatError: (a ValueError) there is no such reasoning effort.
+        TypeError: another argument is no text.
 
     Source: docs/chat.md, "Harmony".
 
@@ -69,19 +71,27 @@ class Harmony(CheckedFormat):
             raise ChatError(
                 f"reasoning_effort must be 'low', 'medium' or 'high', got {shown(reasoning_effort)}"
             )
+        texts = {
+            "model_identity": model_identity,
+            "knowledge_cutoff": knowledge_cutoff,
+            "conversation_start_date": conversation_start_date,
+        }
+        for name, text in texts.items():
+            if text is not None and not isinstance(text, str):
+                raise TypeError(f"{name} must be a str or None, got {shown(text)}")
         self.encoding = get_encoding("o200k_harmony")
         self._system: Dict = {
             **_USUAL,
-            "model_identity": model_identity,
+            **texts,
             "reasoning_effort": reasoning_effort.capitalize(),
-            "conversation_start_date": conversation_start_date,
-            "knowledge_cutoff": knowledge_cutoff,
         }
 
     def __repr__(self) -> str:
         return f"<Harmony, reasoning effort {self._system['reasoning_effort'].lower()}>"
 
-    def expand(self, messages: Sequence[Message], *, tools: Sequence[Tool] = ()) -> list[Dict]:
+    def expand(
+        self, messages: Sequence[Message], *, tools: Sequence[Tool] | None = ()
+    ) -> list[Dict]:
         """Write messages as harmony's own, as its `Message.from_dict` reads them.
 
         A request begins with a system message, unless it brings one of harmony's, and tools are in
@@ -97,7 +107,7 @@ class Harmony(CheckedFormat):
             ChatError: (a ValueError) a message has what harmony lacks, such as an image; names
                 its index.
         """
-        expander = _Expander(self._system, [plain(tool) for tool in tools])
+        expander = _Expander(self._system, plain_tools(tools))
         checked = plain_messages(messages)
         head = [*expander.head(checked[0] if checked else None)]
         return head + [part for i, m in enumerate(checked) for part in expander.expand(m, i)]
@@ -106,7 +116,7 @@ class Harmony(CheckedFormat):
         self,
         messages: Sequence[Message],
         *,
-        tools: Sequence[Tool] = (),
+        tools: Sequence[Tool] | None = (),
         add_generation_prompt: bool = True,
     ) -> list[int]:
         """Encode a request.
@@ -119,6 +129,7 @@ class Harmony(CheckedFormat):
         Raises:
             ChatError: (a ValueError) as `expand`.
         """
+        is_prompted = checked_flag(add_generation_prompt, "add_generation_prompt")
         expanded = self.expand(messages, tools=tools)
         has_functions = any(map(_has_functions, expanded))
         last = next((m for m in reversed(expanded) if m["role"] == "assistant"), {})
@@ -129,7 +140,7 @@ class Harmony(CheckedFormat):
             if place >= dropped_before or message.get("channel") != "analysis":
                 for text in _parts(message, has_functions):
                     tokens += self._encode_part(text)
-        if add_generation_prompt:
+        if is_prompted:
             tokens += self._encode_part(_Token("<|start|>"))
             tokens += self._encode_part("assistant")
         return tokens
@@ -146,9 +157,9 @@ class Harmony(CheckedFormat):
         growing.extend(messages)
         return growing.count() - (0 if add_generation_prompt else 2)
 
-    def growing(self, tools: Sequence[Tool] = ()) -> _GrowingHarmony:
+    def growing(self, tools: Sequence[Tool] | None = ()) -> _GrowingHarmony:
         """Begin a request that grows, for a `Conversation`."""
-        return _GrowingHarmony(self, self._system, [plain(tool) for tool in tools])
+        return _GrowingHarmony(self, self._system, plain_tools(tools))
 
     def _count(self, message: Dict, has_functions: bool) -> int:
         """Count a harmony message."""
@@ -308,7 +319,7 @@ class _Expander:
                 text = _text_of(reasoning, index)
                 yield {"role": "assistant", "channel": "analysis", "content": [_part(text)]}
                 break
-        calls = message.get("tool_calls") or []
+        calls = calls_of(message, index)
         content = _texts_of(message.get("content", ""), index)
         if not calls or any(part["text"] for part in content):
             channel = "commentary" if calls else "final"

@@ -6,9 +6,17 @@ from collections.abc import Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any, Final
 
-from cutline.errors import ChatError
+from cutline.errors import ChatError, shown
 
-__all__ = ["plain", "plain_message", "plain_messages", "reasoned"]
+__all__ = [
+    "calls_of",
+    "need_iterable",
+    "plain",
+    "plain_message",
+    "plain_messages",
+    "plain_tools",
+    "reasoned",
+]
 
 
 def plain(value: Any) -> Any:
@@ -52,7 +60,8 @@ def plain_message(message: Any, index: int) -> dict[str, Any]:
     """Copy a message, without the fields that are None.
 
     Raises:
-        ChatError: (a ValueError) it has no role, or contains itself; names its index.
+        ChatError: (a ValueError) it has no role, contains itself, or has a content that is neither
+            a text nor a list of parts; names its index.
         TypeError: it is no mapping.
     """
     try:
@@ -71,18 +80,81 @@ def plain_message(message: Any, index: int) -> dict[str, Any]:
         if copied.get("type") in _LANGCHAIN_TYPES:
             hint = "LangChain's get one by its convert_to_openai_messages"
         raise ChatError(f"message {index} {said}: {hint}")
-    content = message.get("content") if isinstance(message, Mapping) else ""
-    if isinstance(content, bytes | bytearray | memoryview):
-        kind = type(content).__name__
-        raise ChatError(f"message {index} has a 'content' that is no text, but {kind}: decode it")
+    _need_texts(_field(message, "content"), copied.get("content"), index)
     return {key: item for key, item in copied.items() if item is not None}
 
 
-def plain_messages(messages: Iterable[Any]) -> list[dict[str, Any]]:
-    """Copy messages; see `plain_message`."""
-    if isinstance(messages, str | Mapping) or not isinstance(messages, Iterable):
-        raise TypeError(f"messages must be a list of mappings, got {type(messages).__name__}")
-    return [plain_message(message, index) for index, message in enumerate(messages)]
+def _need_texts(content: Any, copied: Any, index: int) -> None:
+    """Refuse a content, or a part's text, of which the copy only names the type, such as bytes."""
+    found = [("'content'", content, copied)]
+    if isinstance(copied, list | tuple):
+        found += [
+            (f"content[{place}]['text']", _field(part, "text"), own.get("text"))
+            for place, (part, own) in enumerate(zip(content, copied, strict=True))
+            if isinstance(own, dict)
+        ]
+    for name, text, own in found:
+        if isinstance(own, str) and not isinstance(text, str):
+            hint = "decode it" if isinstance(text, bytes | bytearray | memoryview) else "pass a str"
+            raise ChatError(
+                f"message {index} has a {name} that is no text, but {type(text).__name__}: {hint}"
+            )
+
+
+def _field(holder: Any, name: str) -> Any:
+    return holder.get(name) if isinstance(holder, Mapping) else getattr(holder, name, None)
+
+
+def plain_messages(messages: Iterable[Any], start: int = 0) -> list[dict[str, Any]]:
+    """Copy messages, the first of which has the index `start`; see `plain_message`."""
+    need_iterable(messages, "messages", "mappings")
+    return [plain_message(message, index) for index, message in enumerate(messages, start)]
+
+
+def plain_tools(tools: Iterable[Any] | None) -> list[dict[str, Any]]:
+    """Copy the schemas of tools; None: there are none.
+
+    Raises:
+        ChatError: (a ValueError) one contains itself; names its index.
+        TypeError: one is no mapping.
+    """
+    if tools is None:
+        return []
+    need_iterable(tools, "tools", "schemas")
+    return [_plain_tool(tool, place) for place, tool in enumerate(tools)]
+
+
+def _plain_tool(tool: Any, place: int) -> dict[str, Any]:
+    try:
+        copied = plain(tool)
+    except RecursionError:
+        raise ChatError(f"tool {place} contains itself, or is nested too deep") from None
+    if not isinstance(copied, dict):
+        raise TypeError(f"tool {place} must be a schema, a mapping, got {shown(tool)}")
+    return copied
+
+
+def need_iterable(several: Any, name: str, of: str) -> None:
+    """Refuse one thing where several are taken.
+
+    Raises:
+        TypeError: it is a text or a mapping, or cannot be iterated.
+    """
+    if isinstance(several, str | bytes | Mapping) or not isinstance(several, Iterable):
+        hint = ": put it into a list" if isinstance(several, Mapping) else ""
+        raise TypeError(f"{name} must be a list of {of}, got {type(several).__name__}{hint}")
+
+
+def calls_of(message: Mapping[str, Any], index: int) -> list[Any]:
+    """Return the calls of tools in a message.
+
+    Raises:
+        ChatError: (a ValueError) they are no list.
+    """
+    calls = message.get("tool_calls") or []
+    if not isinstance(calls, list | tuple):
+        raise ChatError(f"message {index} has 'tool_calls' that are no list: {shown(calls)}")
+    return [*calls]
 
 
 _REASONING = ("reasoning_content", "thinking", "reasoning")

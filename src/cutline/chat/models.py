@@ -10,7 +10,7 @@ from cutline.chat.additive import AdditiveFormat
 from cutline.chat.harmony import Harmony
 from cutline.chat.image_size import size_of_data
 from cutline.chat.images import image_rule
-from cutline.chat.messages import plain
+from cutline.chat.messages import calls_of
 from cutline.chat.protocols import ChatFormat, Tool
 from cutline.chat.template import ChatTemplate
 from cutline.errors import ChatError, UnknownModelError, shown
@@ -113,7 +113,7 @@ class OpenAIEstimate(AdditiveFormat):
             total += sum(self._count_part(part, index, at) for at, part in enumerate(content))
         else:
             raise ChatError(f"message {index} has a 'content' that is no text: {content!r}")
-        for place, call in enumerate(message.get("tool_calls") or ()):
+        for place, call in enumerate(calls_of(message, index)):
             function = call.get("function") if isinstance(call, dict) else None
             if not isinstance(function, dict):
                 raise ChatError(f"message {index} has no function in tool_calls[{place}]")
@@ -147,18 +147,21 @@ class OpenAIEstimate(AdditiveFormat):
     def _count_around(self, tools: Sequence[Tool], add_generation_prompt: bool) -> int:
         total = 3 if add_generation_prompt else 0
         for place, tool in enumerate(tools):
-            total += self._count_tool(plain(tool), place)
+            total += self._count_tool(tool, place)
         return total + (12 if tools else 0)
 
-    def _count_tool(self, tool: Any, place: int) -> int:
-        function = tool.get("function", tool) if isinstance(tool, dict) else None
+    def _count_tool(self, tool: Mapping[str, Any], place: int) -> int:
+        function = tool.get("function", tool)
         if not isinstance(function, dict) or "name" not in function:
             raise ChatError(f"tool {place} is no function with a name: {tool!r}")
         count = self.encoding.count
         said = str(function.get("description") or "").removesuffix(".")
         is_old = self.model.startswith(("gpt-3.5", "gpt-4")) and self.encoding.name == "cl100k_base"
         total = (10 if is_old else 7) + count(f"{function['name']}:{said}")
-        properties = (function.get("parameters") or {}).get("properties")
+        parameters = function.get("parameters") or {}
+        if not isinstance(parameters, dict):
+            raise ChatError(f"tool {place} has 'parameters' that are no schema: {parameters!r}")
+        properties = parameters.get("properties")
         if not isinstance(properties, dict) or not properties:
             return total
         total += 3

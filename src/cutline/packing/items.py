@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from cutline.checks import checked_flag, checked_integer, plain_text
+from cutline.checks import checked_flag, checked_integer, checked_order, plain_text
 from cutline.counting.truncating import Keep, check_options
 from cutline.errors import shown
 
@@ -39,7 +39,7 @@ class Item:
     def __post_init__(self) -> None:
         plain_text(self.text)
         check_options(0, self.keep, "", "character")
-        _check_priority(self.priority)
+        checked_order(self.priority, "priority")
         if self.min_tokens is not None and checked_integer(self.min_tokens, "min_tokens") < 0:
             raise ValueError(f"min_tokens must be 0 or more, or None, got {self.min_tokens}")
         _check_overhead(self.overhead_tokens)
@@ -119,16 +119,6 @@ def item_of(one: str | Item) -> Item:
         return Item(one)
     hint = ": pass its text" if hasattr(one, "text") else ""
     raise TypeError(f"items must be texts or Items, got {type(one).__name__}{hint}")
-
-
-def _check_priority(priority: float) -> None:
-    """Refuse what has no place in an order."""
-    try:
-        has_place = priority < 0 or priority >= 0
-    except TypeError:
-        raise TypeError(f"priority must be a number, got {shown(priority)}") from None
-    if not has_place:
-        raise ValueError("priority must be a number that others can be compared with, got nan")
 
 
 def _check_overhead(tokens: int) -> None:

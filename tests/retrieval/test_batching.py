@@ -83,3 +83,11 @@ def test_limits_are_checked_at_once(name: str) -> None:
     with pytest.raises(TypeError, match="chunks must be several, got one str"):
         batches("text")
     assert list(batches([])) == []
+
+
+def test_what_counts_or_is_counted_is_named_at_once() -> None:
+    encoding = cutline.get_encoding("o200k_base")
+    with pytest.raises(TypeError, match=r"count must be a function, .*, got Encoding"):
+        batches(["a"], count=encoding)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="chunks must be several, got NoneType"):
+        batches(None)  # type: ignore[arg-type]

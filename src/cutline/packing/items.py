@@ -4,7 +4,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from cutline.checks import checked_flag, checked_integer, checked_order, plain_text
+from cutline.checks import (
+    checked_flag,
+    checked_integer,
+    checked_order,
+    hint_for,
+    need_several,
+    plain_text,
+)
 from cutline.counting.truncating import Keep, check_options
 from cutline.errors import shown
 
@@ -88,8 +95,7 @@ class Group:
         overhead_tokens: int = 0,
         fill: Fill = "priority",
     ) -> None:
-        if isinstance(items, str):
-            raise TypeError("items must be texts or Items, got one str: put it into a list")
+        need_several(items, "items")
         if max_tokens is not None:
             check_options(max_tokens, "start", "", "character")
         if fill not in ("priority", "newest", "oldest"):
@@ -98,9 +104,9 @@ class Group:
         for name, value in (
             ("items", tuple(map(item_of, items))),
             ("max_tokens", max_tokens),
-            ("separator", plain_text(separator)),
-            ("before", plain_text(before)),
-            ("after", plain_text(after)),
+            ("separator", plain_text(separator, "separator")),
+            ("before", plain_text(before, "before")),
+            ("after", plain_text(after, "after")),
             ("overhead_tokens", overhead_tokens),
             ("fill", fill),
         ):
@@ -117,7 +123,7 @@ def item_of(one: str | Item) -> Item:
         return one
     if isinstance(one, str):
         return Item(one)
-    hint = ": pass its text" if hasattr(one, "text") else ""
+    hint = ": pass its text" if hasattr(one, "text") else hint_for(one)
     raise TypeError(f"items must be texts or Items, got {type(one).__name__}{hint}")
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from operator import index
 from typing import Any, TypeVar
 
-from cutline.checks import checked_integer
+from cutline.checks import checked_integer, need_several
 from cutline.errors import BudgetError, shown
 
 __all__ = ["batches"]
@@ -55,8 +55,11 @@ def batches(
     for name, limit in limits.items():
         if checked_integer(limit, name) < 1:
             raise ValueError(f"{name} must be 1 or more, got {limit}")
-    if isinstance(chunks, str):
-        raise TypeError("chunks must be several, got one str: put it into a list")
+    need_several(chunks, "chunks")
+    if count is not None and not callable(count):
+        raise TypeError(
+            f"count must be a function, such as encoding.count, got {type(count).__name__}"
+        )
     # Limits are checked now, not when the first batch is asked for.
     return _batches(chunks, max_tokens, max_items, max_item_tokens, count or _known_count)
 

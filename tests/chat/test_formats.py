@@ -3,6 +3,7 @@
 import copy
 import json
 import pickle
+import signal
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from cutline.chat import (
 )
 from cutline.chat.by_name import chat_format_of
 from cutline.chat.images import Patches, Tiles, image_rule
+from tests.alarms import alarm
 from tests.chat.made import NAMED, TEMPLATES, TOOLS, encoding_of, tokenizer_of
 
 pytest.importorskip("jinja2")
@@ -461,3 +463,32 @@ def test_conversations_check_their_arguments() -> None:
     with pytest.raises(cutline.ChatError, match="message 3 has no 'role'"):
         conversation.extend([HI[0], {}])
     assert len(conversation) == 2
+
+
+def test_a_call_of_a_function_in_the_old_form_is_counted() -> None:
+    function = {"name": "saw", "arguments": '{"plank": "äöü"}'}
+    old = [{"role": "assistant", "content": None, "function_call": function}]
+    new = [{"role": "assistant", "tool_calls": [{"type": "function", "function": function}]}]
+    for chat in ALL[0], ALL[1], chat_format_of("chatml"), chat_format_of("plain"):
+        assert chat.count(old) == chat.count(new) > 10
+
+
+def test_messages_that_wait_are_counted_in_linear_time_and_again_after_an_error() -> None:
+    def count(message: Any) -> int:
+        return 1 if message["content"] else -1
+
+    chat = CustomFormat(count_message=count)
+    growing = chat.growing()
+    growing.extend([{"content": "x"}] * 1_000_000)
+    with alarm():
+        signal.setitimer(signal.ITIMER_REAL, 30)  # a second or two
+        assert growing.count() == 1_000_000
+    conversation = cutline.Conversation(
+        chat, [{"role": "user", "content": x} for x in ("a", "", "b")]
+    )
+    for _ in range(2):
+        with pytest.raises(cutline.ChatError, match="must return a count, got -1"):
+            _ = conversation.count
+    conversation.truncate(1)
+    conversation.append({"role": "user", "content": "b"})
+    assert conversation.count == 2

@@ -57,10 +57,13 @@ class GrowingSum:
 
     def count(self) -> int:
         """Count the tokens of the request."""
-        while self._waiting:
-            more = self._count_message(self._waiting[0], len(self._totals) - 1)
-            self._totals.append(self._totals[-1] + more)
-            del self._waiting[0]
+        known = len(self._totals)
+        try:
+            for message in self._waiting:
+                more = self._count_message(message, len(self._totals) - 1)
+                self._totals.append(self._totals[-1] + more)
+        finally:  # the format may refuse one
+            del self._waiting[: len(self._totals) - known]
         return self._totals[-1]
 
     def copy(self) -> Self:

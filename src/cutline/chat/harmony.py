@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import ChainMap
+from collections.abc import Iterable, Mapping, MutableMapping, Sequence
 from json import dumps
 from typing import Any, Final, Literal, NamedTuple, Self
 
@@ -182,7 +183,7 @@ class _State(NamedTuple):
         analysis: tokens of those in "analysis" before the first final one.
         has_final: there is a final one.
         ends_final: the last answer is a final one.
-        calls: names of functions, by the calls' ids.
+        replaced: what its calls have replaced in the names of functions, by the calls' ids.
         has_functions: a message has brought functions.
     """
 
@@ -190,7 +191,7 @@ class _State(NamedTuple):
     analysis: int
     has_final: bool
     ends_final: bool
-    calls: dict[str, str]
+    replaced: Mapping[str, str | None]
     has_functions: bool = False
 
 
@@ -201,6 +202,7 @@ class _GrowingHarmony:
         self._format, self._system, self._tools = harmony, system, tools
         self._messages: list[Dict] = []
         self._states: list[_State] = []
+        self._calls: dict[str, str] = {}  # the names of functions, by the calls' ids
         self._has_functions = bool(tools)
 
     def extend(self, messages: Iterable[Dict]) -> None:
@@ -208,12 +210,22 @@ class _GrowingHarmony:
 
     def truncate(self, n_messages: int) -> None:
         del self._messages[n_messages:]
+        self._forget(n_messages)
+
+    def _forget(self, n_messages: int) -> None:
+        """Forget what is known of the messages from a place on."""
+        for state in reversed(self._states[n_messages:]):
+            for identity, name in state.replaced.items():
+                if name is None:
+                    del self._calls[identity]
+                else:
+                    self._calls[identity] = name
         del self._states[n_messages:]
 
     def copy(self) -> Self:
         twin = type(self)(self._format, self._system, self._tools)
         twin._messages, twin._states = self._messages.copy(), self._states.copy()
-        twin._has_functions = self._has_functions
+        twin._calls, twin._has_functions = self._calls.copy(), self._has_functions
         return twin
 
     def count(self) -> int:
@@ -223,24 +235,25 @@ class _GrowingHarmony:
         if has != self._has_functions:
             # The system message says whether there are functions.
             self._has_functions = has
-            known.clear()
+            self._forget(0)
         if not self._messages:
             return self._head(None).total + 2
         while len(known) < len(self._messages):
             message, index = self._messages[len(known)], len(known)
             state = known[-1] if index else self._head(message)
-            expander = _Expander(self._system, self._tools, state.calls.copy())
-            parts = [*expander.expand(message, index)]
-            state = self._after(state, parts, expander.calls)
-            known.append(state)
+            called: dict[str, str] = {}
+            expander = _Expander(self._system, self._tools, ChainMap(called, self._calls))
+            state = self._after(state, [*expander.expand(message, index)])
+            known.append(state._replace(replaced={one: self._calls.get(one) for one in called}))
+            self._calls.update(called)
         state = known[-1]
         return state.total - (state.analysis if state.ends_final else 0) + 2
 
     def _head(self, first: Dict | None) -> _State:
         expander = _Expander(self._system, self._tools)
-        return self._after(_State(0, 0, False, False, {}), expander.head(first), {})
+        return self._after(_State(0, 0, False, False, {}), expander.head(first))
 
-    def _after(self, state: _State, messages: Iterable[Dict], calls: dict[str, str]) -> _State:
+    def _after(self, state: _State, messages: Iterable[Dict]) -> _State:
         total, analysis, has_final, ends_final, _, has_functions = state
         for message in messages:
             count = self._format._count(message, self._has_functions)
@@ -252,18 +265,18 @@ class _GrowingHarmony:
             if message["role"] == "assistant":
                 ends_final = channel == "final"
             has_functions = has_functions or _has_functions(message)
-        return _State(total, analysis, has_final, ends_final, calls, has_functions)
+        return _State(total, analysis, has_final, ends_final, {}, has_functions)
 
 
 class _Expander:
     """Writes messages of OpenAI's chat API as harmony's."""
 
     def __init__(
-        self, system: Dict, tools: list[Dict], calls: dict[str, str] | None = None
+        self, system: Dict, tools: list[Dict], calls: MutableMapping[str, str] | None = None
     ) -> None:
         self._system = system
         self._functions = [_function_of(tool, place) for place, tool in enumerate(tools)]
-        self.calls = {} if calls is None else calls
+        self.calls: MutableMapping[str, str] = {} if calls is None else calls
 
     def head(self, first: Dict | None) -> Iterable[Dict]:
         """Yield what comes before the first message."""

@@ -146,7 +146,7 @@ def need_iterable(several: Any, name: str, of: str) -> None:
 
 
 def calls_of(message: Mapping[str, Any], index: int) -> list[Any]:
-    """Return the calls of tools in a message.
+    """Return the calls of tools in a message, and of a function as OpenAI's API had them before.
 
     Raises:
         ChatError: (a ValueError) they are no list.
@@ -154,7 +154,8 @@ def calls_of(message: Mapping[str, Any], index: int) -> list[Any]:
     calls = message.get("tool_calls") or []
     if not isinstance(calls, list | tuple):
         raise ChatError(f"message {index} has 'tool_calls' that are no list: {shown(calls)}")
-    return [*calls]
+    legacy = message.get("function_call")
+    return [*calls] if legacy is None else [*calls, {"type": "function", "function": legacy}]
 
 
 _REASONING = ("reasoning_content", "thinking", "reasoning")

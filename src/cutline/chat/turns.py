@@ -71,8 +71,6 @@ def _check_step(messages: Sequence[Message], step: range, *, is_last: bool) -> N
     first = messages[step.start]
     is_answer = first["role"] == "assistant"
     calls = [_id_of(call, "id") for call in calls_of(first, step.start)] if is_answer else []
-    if is_answer and first.get("function_call") is not None:
-        calls.append(None)
     places = [i for i in step if messages[i]["role"] in _RESULTS]
     results = [_id_of(messages[i], "tool_call_id") for i in places]
     if None in calls or None in results:

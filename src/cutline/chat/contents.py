@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Contents", "GrowingAsText"]
 
-_MARKS: Final = [chr(point) for point in range(0xFDD0, 0xFDF0)]  # never characters of a text
+# Hexagrams, which `repr` of a list or a mapping writes as they are; then what is never in a text.
+_MARKS: Final = [chr(point) for point in (*range(0x4DC0, 0x4E00), *range(0xFDD0, 0xFDF0))]
 
 
 class Contents:

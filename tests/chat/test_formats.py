@@ -4,6 +4,7 @@ import copy
 import json
 import pickle
 import signal
+from base64 import b64encode
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -198,6 +199,7 @@ def test_tools_are_estimated_as_the_cookbook_does() -> None:
         ("gpt-4o", (2048, 4096), "high", 1105),
         ("gpt-4o", (4096, 8192), "low", 85),
         ("gpt-4o", (100, 100), "auto", 255),
+        ("gpt-4o", (2**31 - 1, 1), "high", 765),
         ("gpt-4o-mini", (512, 512), "high", 8500),
         ("o1", (512, 512), "high", 225),
         ("gpt-5", (768, 768), "high", 630),
@@ -218,6 +220,20 @@ def test_images_follow_the_published_rules(
     message = {"role": "user", "content": [{"type": "image_url", "image_url": image}]}
     chat = openai_estimate(model)
     assert chat.count([message]) == tokens + 3 + 1 + 3
+
+
+@pytest.mark.parametrize("size", [(0, 0), (0, 5), (2**31, 5), (10**400, 1)])
+@pytest.mark.parametrize("model", ["gpt-4o", "o4-mini"])
+def test_images_of_no_size_or_of_more_than_there_is_are_of_unknown_size(
+    model: str, size: tuple[int, int]
+) -> None:
+    head = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"
+    data = head + b"".join(min(side, 2**32 - 1).to_bytes(4, "big") for side in size)
+    url = f"data:image/png;base64,{b64encode(data).decode()}"
+    for image in {"url": "x", "width": size[0], "height": size[1]}, {"url": url}:
+        message = {"role": "user", "content": [{"type": "image_url", "image_url": image}]}
+        with pytest.raises(cutline.ChatError, match="image of unknown size"):
+            openai_estimate(model).count([message])
 
 
 @pytest.mark.parametrize("size", [(1, 1), (1, 100_000), (100_000, 3), (7000, 7000)])

@@ -1,13 +1,15 @@
 """Where formats come from: folders, names, functions; and what estimates are made of."""
 
 import copy
+import datetime
 import json
 import pickle
 import signal
 from base64 import b64encode
 from collections.abc import Callable
+from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -508,3 +510,52 @@ def test_messages_that_wait_are_counted_in_linear_time_and_again_after_an_error(
     conversation.truncate(1)
     conversation.append({"role": "user", "content": "b"})
     assert conversation.count == 2
+
+
+class Day(NamedTuple):
+    """A tuple is a list to JSON."""
+
+    year: int
+
+
+@pytest.mark.parametrize(
+    ("value", "kind"),
+    [
+        (datetime.date(2025, 1, 1), "date"),
+        (Decimal("1.5"), "Decimal"),
+        ({"b"}, "set"),
+        (b"x", "bytes"),
+        (np.array([1, 2]), "ndarray"),
+        (len, "builtin_function_or_method"),
+        (Decimal, "type"),
+    ],
+)
+def test_values_of_which_the_text_is_not_known_are_refused(value: Any, kind: str) -> None:
+    call = {"id": "1", "function": {"name": "f", "arguments": {"a": [{"b": value}]}}}
+    message = {"role": "assistant", "tool_calls": [call]}
+    said = f" has a value of type {kind}, which JSON lacks: pass its text"
+    for chat in ALL:
+        with pytest.raises(cutline.ChatError, match=f"^message 1, 'tool_calls',{said}$"):
+            chat.count([HI[0], message])
+        with pytest.raises(cutline.ChatError, match=f"^tool 1{said}$"):
+            chat.count(HI, tools=[TOOLS[0], {"name": "f", "parameters": {"a": value}}])
+    with pytest.raises(cutline.ChatError, match=f"^'date'{said}$"):
+        ALL[4].count(HI, date=value)
+    with pytest.raises(cutline.ChatError, match=f"^'documents'{said}$"):
+        ALL[4].count(HI, documents=[{"date": value}])
+    with pytest.raises(cutline.ChatError, match=f"^'date'{said}$"):
+        cutline.ChatTemplate("x", "gpt2", variables={"date": value})
+    stamped = [{**HI[0], "created_at": value}, HI[1]]  # which no format writes
+    assert openai_estimate("gpt-4o").count(stamped) == openai_estimate("gpt-4o").count(HI)
+
+
+@pytest.mark.parametrize("value", [np.int64(5), np.float64(0.5), np.bool_(True), Day(5), (1, "a")])
+def test_values_that_json_has_are_counted_as_it_writes_them(value: Any) -> None:
+    def request(one: Any) -> list[Any]:
+        call = {"id": "1", "function": {"name": "f", "arguments": {"a": one}}}
+        return [{"role": "assistant", "tool_calls": [call]}]
+
+    written = value.item() if hasattr(value, "item") else [*value]
+    chat = cutline.ChatTemplate("{{ messages[0].tool_calls | tojson }}", "gpt2")
+    for one in ALL[0], ALL[1], ALL[2], chat:
+        assert one.count(request(value)) == one.count(request(written))

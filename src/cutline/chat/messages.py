@@ -11,6 +11,7 @@ from cutline.errors import ChatError, shown
 __all__ = [
     "calls_of",
     "need_iterable",
+    "need_json",
     "plain",
     "plain_message",
     "plain_messages",
@@ -44,15 +45,51 @@ def _plain_of_others(value: Any) -> Any:
         return [plain(item) for item in value]
     if isinstance(value, tuple):
         return tuple(plain(item) for item in value)
-    if is_dataclass(value) and not isinstance(value, type):
-        return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
+    opened = _opened(value)
+    return f"<{type(value).__name__}>" if opened is _LACKING else plain(opened)
+
+
+_LACKING: Final = object()
+
+
+def _opened(value: Any) -> Any:
+    """Return what an object of a dataclass, of pydantic or of numpy has, or `_LACKING`."""
+    if isinstance(value, type):
+        return _LACKING
+    if is_dataclass(value):
+        return {field.name: getattr(value, field.name) for field in fields(value)}
     if callable(dump := getattr(value, "model_dump", None)):  # pydantic
-        return plain(dump())
-    if callable(item := getattr(value, "item", None)) and hasattr(value, "dtype"):  # numpy
-        return plain(item()) if getattr(value, "ndim", 1) == 0 else f"<{type(value).__name__}>"
-    return f"<{type(value).__name__}>"
+        return dump()
+    is_scalar = hasattr(value, "dtype") and getattr(value, "ndim", 1) == 0
+    if is_scalar and callable(item := getattr(value, "item", None)):  # numpy
+        return item()
+    return _LACKING
 
 
+def need_json(value: Any, where: str) -> None:
+    """Refuse what JSON lacks, such as a date: its text is not known, so neither are its tokens.
+
+    Raises:
+        ChatError: (a ValueError) there is such a value; says where.
+    """
+    if value is None or isinstance(value, str | int | float):
+        return
+    if isinstance(value, Mapping):
+        for key, item in value.items():
+            need_json(key, where)
+            need_json(item, where)
+    elif isinstance(value, list | tuple):
+        for item in value:
+            need_json(item, where)
+    elif (opened := _opened(value)) is not _LACKING:
+        need_json(opened, where)
+    else:
+        raise ChatError(
+            f"{where} has a value of type {type(value).__name__}, which JSON lacks: pass its text"
+        )
+
+
+_CALLS: Final = ("tool_calls", "function_call")
 _LANGCHAIN_TYPES: Final = ("human", "ai", "system", "tool")
 
 
@@ -60,8 +97,8 @@ def plain_message(message: Any, index: int) -> dict[str, Any]:
     """Copy a message, without the fields that are None.
 
     Raises:
-        ChatError: (a ValueError) it has no role, contains itself, or has a content that is neither
-            a text nor a list of parts; names its index.
+        ChatError: (a ValueError) it has no role, contains itself, has a content that is neither a
+            text nor a list of parts, or calls with values that JSON lacks; names its index.
         TypeError: it is no mapping.
     """
     try:
@@ -81,6 +118,9 @@ def plain_message(message: Any, index: int) -> dict[str, Any]:
             hint = "LangChain's get one by its convert_to_openai_messages"
         raise ChatError(f"message {index} {said}: {hint}")
     _need_texts(_field(message, "content"), copied.get("content"), index)
+    for key in _CALLS:
+        if copied.get(key) is not None:
+            need_json(_field(message, key), f"message {index}, {key!r},")
     return {key: item for key, item in copied.items() if item is not None}
 
 
@@ -115,7 +155,7 @@ def plain_tools(tools: Iterable[Any] | None) -> list[dict[str, Any]]:
     """Copy the schemas of tools; None: there are none.
 
     Raises:
-        ChatError: (a ValueError) one contains itself; names its index.
+        ChatError: (a ValueError) one contains itself, or values that JSON lacks; names its index.
         TypeError: one is no mapping.
     """
     if tools is None:
@@ -131,6 +171,7 @@ def _plain_tool(tool: Any, place: int) -> dict[str, Any]:
         raise ChatError(f"tool {place} contains itself, or is nested too deep") from None
     if not isinstance(copied, dict):
         raise TypeError(f"tool {place} must be a schema, a mapping, got {shown(tool)}")
+    need_json(tool, f"tool {place}")
     return copied
 
 

@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from cutline.chat.compiling import compiled, planned, render_whole
 from cutline.chat.growing import count_with_special
-from cutline.chat.messages import plain, plain_messages, plain_tools, reasoned
+from cutline.chat.messages import (
+    need_json,
+    plain,
+    plain_messages,
+    plain_tools,
+    reasoned,
+)
 from cutline.chat.protocols import Message, Tool
 from cutline.checks import checked_flag
 from cutline.errors import ChatError, shown
@@ -77,7 +83,7 @@ class ChatTemplate:
         need("jinja2", "a chat template", "chat")
         self._sources = _sources_of(template)
         self.encoding = encoding_of(encoding)
-        self._given = {**(special_tokens or {}), **(plain(dict(variables or {})))}
+        self._given = {**(special_tokens or {}), **_plain_options(variables or {})}
         self._contents: Contents | None = None
         if checked_flag(contents_as_text, "contents_as_text"):
             from cutline.chat.contents import Contents
@@ -325,7 +331,7 @@ class _Request(NamedTuple):
         cls, messages: Any, tools: Sequence[Tool] | None, options: Mapping[str, Any]
     ) -> _Request:
         """Check and copy a request, whose messages and tools may be read only once."""
-        return cls(plain_messages(messages), plain_tools(tools), plain(dict(options)))
+        return cls(plain_messages(messages), plain_tools(tools), _plain_options(options))
 
     @property
     def contents(self) -> list[Any]:
@@ -338,6 +344,18 @@ class _Request(NamedTuple):
         return self._replace(
             messages=messages, tools=tools, options={**self.options, "documents": documents}
         )
+
+
+def _plain_options(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Copy what else a template is given.
+
+    Raises:
+        ChatError: one has a value that JSON lacks; names it.
+    """
+    for name, value in options.items():
+        need_json(value, repr(name))
+    copied: dict[str, Any] = plain(dict(options))
+    return copied
 
 
 def _sources_of(template: Any) -> dict[str, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from operator import index
 from typing import Any, TypeVar
 
@@ -99,9 +99,14 @@ def _known_count(item: Any) -> Any:
     try:
         return item.token_count
     except AttributeError:
+        hint = "pass count=encoding.count for texts"
+        if isinstance(item, Mapping):
+            hint = "pass count=operator.itemgetter('token_count') for rows that have it"
+        elif hasattr(item, "chunk"):
+            hint = "pass its chunk"
         raise TypeError(
             f"an item must be a chunk, or a pair of a text and its number of tokens, got "
-            f"{type(item).__name__}: pass count=encoding.count for texts"
+            f"{type(item).__name__}: {hint}"
         ) from None
 
 

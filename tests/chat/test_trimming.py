@@ -425,3 +425,21 @@ def test_what_are_no_messages_or_calls_is_named() -> None:
     chat = [{"role": "user", "content": "Hi"}, {"role": "assistant", "tool_calls": {"id": "1"}}]
     with pytest.raises(ChatError, match="message 1 has 'tool_calls' that are no list"):
         trim(chat, 100, ChatML())
+
+
+@pytest.mark.parametrize(
+    ("summary", "error", "said"),
+    [
+        (5, TypeError, "must be a mapping"),
+        (None, TypeError, "must be a mapping"),
+        ({"content": "x"}, ValueError, "needs a 'role'"),
+        ({"role": "tool", "content": "x"}, ValueError, "without a call"),
+        ({"role": "assistant", "tool_calls": [{"id": "1"}]}, ValueError, "add a result for each"),
+        ({"role": "assistant", "tool_calls": 5}, ChatError, "are no list"),
+    ],
+)
+def test_what_is_no_summary_is_named(summary: Any, error: type[Exception], said: str) -> None:
+    messages = [{"role": role, "content": "x" * 50} for role in ("user", "assistant", "user")]
+    budget = ChatML().count(messages) - 1
+    with pytest.raises(error, match=f"^what summarize returned is no message to send: .*{said}"):
+        trim(messages, budget, ChatML(), summarize=lambda _: summary, summary_tokens=5)

@@ -279,7 +279,10 @@ def _summarized(
     """Put a summary where the first removed message stood, if it fits."""
     made: Any = summarize([request.messages[i] for i in trimmed.removed])
     summary: Message = {"role": "user", "content": made} if isinstance(made, str) else made
-    check_messages([summary])
+    try:
+        check_messages([summary, {"role": "user"}])  # nothing before the last step may wait
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"what summarize returned is no message to send: {error}") from None
     before = trimmed.removed[0]
     messages = [*trimmed.messages[:before], summary, *trimmed.messages[before:]]
     token_count = request.count_messages(messages)

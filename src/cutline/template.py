@@ -219,10 +219,11 @@ class Template:
         >>> template.count(Chunk("Oil the blade.", 0, 14, 4, 0), "o200k_base")
         9
         """
-        from cutline.registry import token_counter_of
+        from cutline.text_encoder import TextEncoder
 
-        counter = token_counter_of(encoding)
-        return counter.count(self.render(chunk)) + self.special_tokens_of(counter)
+        counter = TextEncoder._find_counter(encoding)
+        count: int = counter.count(self.render(chunk)) + self.special_tokens_of(counter)
+        return count
 
     def special_tokens_of(self, encoding: object) -> int:
         """Return how many special tokens are sent, with `special_tokens` or by an encoding."""

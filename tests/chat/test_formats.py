@@ -393,6 +393,18 @@ def test_contents_that_are_no_text_are_refused(content: Any) -> None:
         (lambda: ALL[0].count(HI, add_generation_prompt="no"), TypeError, "must be True or False"),
         (lambda: ALL[4].count(HI, add_generation_prompt="no"), TypeError, "must be True or False"),
         (lambda: Harmony().encode(HI, add_generation_prompt="no"), TypeError, "must be True or Fa"),
+        (lambda: cutline.ChatTemplate("x", Path("gpt2")), TypeError, r"use cutline.load\('gpt2'\)"),
+        (
+            lambda: cutline.ChatTemplate("x", None),
+            TypeError,
+            "encoding must be an Encoding, its na",
+        ),
+        (
+            lambda: cutline.ChatTemplate("x", cutline.wrap(tokenizer_of("byte level"))),
+            TypeError,
+            r"an Encoding or its name, got WrappedTokenizer: use .*Encoding\.from_tokenizers\(",
+        ),
+        (lambda: chatml(None), TypeError, "encoding must be an Encoding or its name"),
         (lambda: chat_format_of(5), TypeError, "name of a chat format must be a str or a path"),
         (lambda: cutline.Conversation(Harmony), TypeError, "got the class Harmony"),
         (

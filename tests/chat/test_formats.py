@@ -397,7 +397,7 @@ def test_contents_that_are_no_text_are_refused(content: Any) -> None:
         (
             lambda: cutline.ChatTemplate("x", None),
             TypeError,
-            "encoding must be an Encoding, its na",
+            "Encoding or its name, got NoneType: use",
         ),
         (
             lambda: cutline.ChatTemplate("x", cutline.wrap(tokenizer_of("byte level"))),

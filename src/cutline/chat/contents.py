@@ -39,6 +39,8 @@ class Contents:
         self._allowed = frozenset(texts)
         self._starts = frozenset(text[:n] for text in texts for n in range(1, len(text)))
         self._lengths = sorted({*map(len, self._starts)})
+        firsts = {re.escape(start[0]) for start in self._starts}
+        self._first = re.compile("|".join(sorted(firsts)) or "(?!)")
         self._pattern = re.compile("|".join(map(re.escape, texts)) or "(?!)")
         spec, has_steps = encoding._spec, encoding._pipeline is not None
         added = [token for token in spec.added_tokens if token.special] if has_steps else []
@@ -58,11 +60,14 @@ class Contents:
         """Return whether a value contains the text of a special token, or a text ends in one."""
         return any(
             self._pattern.search(text) is not None or self._ends_within(text)
-            for text in _texts(value)
+            for text in {*_texts(value)}  # keys and roles occur again and again
         )
 
     def _ends_within(self, text: str) -> bool:
         """Return whether a text ends with the beginning of a special token."""
+        longest = self._lengths[-1] if self._lengths else 0
+        if self._first.search(text, max(len(text) - longest, 0)) is None:
+            return False  # as nearly always
         return any(text[-length:] in self._starts for length in self._lengths)
 
     def mark_for(self, value: Any) -> str:
@@ -107,12 +112,16 @@ def _texts(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
-        for key, item in value.items():
-            yield from _texts(key)
+        yield from filter(_is_text, value)
+        for item in value.values():
             yield from _texts(item)
     elif isinstance(value, list | tuple):
         for item in value:
             yield from _texts(item)
+
+
+def _is_text(key: Any) -> bool:
+    return isinstance(key, str)
 
 
 class GrowingAsText(GrowingRequest):

@@ -65,10 +65,11 @@ def read_chunk(chunk: Any, number: int, source: str) -> ReadChunk:
             return ReadChunk(source[max(start, 0) : max(end, 0)], start, end, None)
     text = first_of(chunk, TEXT_NAMES, str)
     if text is None:
+        hint = "; pass its chunk" if hasattr(chunk, "chunk") else ""
         raise TypeError(
             f"chunk {number}, of type {type(chunk).__name__}, has no text: it must be a str, a "
             "pair of offset and str, a pair of offsets, or have one of "
-            f"{', '.join(TEXT_NAMES)} as attribute or key"
+            f"{', '.join(TEXT_NAMES)} as attribute or key{hint}"
         )
     numbers = (_number(chunk, names) for names in (START_NAMES, END_NAMES, COUNT_NAMES))
     return ReadChunk(plain_text(text), *numbers)

@@ -467,7 +467,7 @@ def test_what_are_no_nodes_is_named() -> None:
     ):
         with pytest.raises(TypeError, match=said):
             cutline.verify_levels(FOX, wrong, sizes=(16, 8))  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="chunk 0, of type Node, has no text: .*; pass its chunk$"):
+    with pytest.raises(TypeError, match=r"chunk 0, of type Node, has no text: .*; pass its chunk$"):
         verify(FOX, levels[0], chunk_size=16)
     with pytest.raises(TypeError, match="sizes must be several, got int"):
         cutline.verify_levels(FOX, levels, sizes=16)  # type: ignore[arg-type]

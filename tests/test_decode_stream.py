@@ -1,7 +1,10 @@
 """Decoding as a stream: grouped in any way, it gives what decoding everything at once gives."""
 
+import copy
+import pickle
 import random
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -159,3 +162,23 @@ def test_ids_come_one_by_one_or_in_anything_that_holds_them() -> None:
     for bad in (None, 1.5, "1"):
         with pytest.raises(TypeError):
             ours.decode_stream().feed(bad)  # type: ignore[arg-type]
+
+
+def test_a_copy_is_independent_and_has_what_is_held_back() -> None:
+    enc = cutline.get_encoding("gpt2")
+    first, *rest = enc.encode("😀")
+    for copied in copy.copy, copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one)):
+        stream = enc.decode_stream()
+        assert stream.feed(first) == ""
+        twin = copied(stream)
+        assert twin.feed(rest) == "😀"
+        assert stream.feed(rest) == "😀"
+        assert (twin.finish(), stream.finish()) == ("", "")
+
+
+@pytest.mark.parametrize("wrong", [np.array([[1, 2]]), np.array([1.5])])
+def test_arrays_that_are_no_list_of_ids_are_named(wrong: Any) -> None:
+    enc = cutline.get_encoding("gpt2")
+    for decode in enc.decode_stream().feed, enc.decode:
+        with pytest.raises(TypeError, match="which are integers, got ndarray: "):
+            decode(wrong)

@@ -2,8 +2,9 @@
 
 import random
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -306,3 +307,22 @@ def test_special_tokens_are_refused_where_they_mean_nothing() -> None:
         pack(["one"], 4, encoding=wrapped, allowed_special="all")
     with pytest.raises(TypeError, match="must be a set or 'all'"):
         truncate("one", 4, allowed_special="some")
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda: pack(["a", "b"], 9, separator=5), "separator must be a str, got int"),
+        (lambda: Group(["a"], separator=None), "separator must be a str, got NoneType"),
+        (lambda: Group(["a"], before=5), "before must be a str, got int"),
+        (lambda: Group(["a"], after=b""), "after must be a str, got bytes"),
+        (lambda: pack(None, 9), "items must be several, got NoneType"),
+        (lambda: pack("ab", 9), "items must be several, got one str: put it into a list"),
+        (lambda: Group("ab"), "items must be several, got one str: put it into a list"),
+        (lambda: pack([None], 9), "got NoneType: fill or drop missing values first"),
+        (lambda: pack(pa.array(["a"]), 9), r"got StringScalar: pass to_pylist\(\) of an Arrow arr"),
+    ],
+)
+def test_what_is_no_text_is_named(call: Callable[[], object], said: str) -> None:
+    with pytest.raises(TypeError, match=said):
+        call()

@@ -4,6 +4,7 @@ import random
 import sys
 from collections.abc import Collection, Iterator
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -269,3 +270,11 @@ def test_the_leftmost_longest_tokens_are_found(
         want = leftmost_longest(specials, text)
         assert list(finder.find_all(text)) == want
         assert finder.first(text) == (want[0][1] if want else None)
+
+
+def test_single_special_tokens_are_found_without_listing_all_of_them() -> None:
+    enc = cutline.get_encoding("o200k_harmony")  # has a thousand
+    assert enc.encode_single_token("<|start|>") == 200006
+    assert enc._memo["added tokens"] == enc.added_tokens
+    with mock.patch.object(type(enc), "added_tokens", property(lambda _: 1 / 0)):
+        assert enc.encode_single_token("<|end|>") == 200007

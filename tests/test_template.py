@@ -2,7 +2,10 @@
 
 import copy
 import pickle
+from typing import Any
 
+import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -73,7 +76,7 @@ def test_wrong_patterns_are_refused(pattern: str, message: str) -> None:
 def test_wrong_arguments_are_refused() -> None:
     with pytest.raises(TypeError, match="pattern of a template must be a str, got int"):
         Template(1)  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="special_tokens must be an integer or None, got '2'"):
+    with pytest.raises(TypeError, match="special_tokens must be an integer, got '2'"):
         Template("{text}", special_tokens="2")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="special_tokens must be 0 or more, got -1"):
         Template("{text}", special_tokens=-1)
@@ -128,3 +131,44 @@ def test_any_texts_are_rendered_as_they_are(text: str, headings: list[str], afte
         return
     template = Template("{text}" + escaped)
     assert template.render(Chunk(text, 0, len(text), 1, 0, tuple(headings))) == text + after
+
+
+def test_an_encoding_is_given_by_its_name_too() -> None:
+    template, chunk = Template("passage: {text}", special_tokens=2), Chunk("Oil it.", 0, 7, 3, 0)
+    enc = cutline.get_encoding("o200k_base")
+    expected = enc.count("passage: Oil it.") + 2
+    assert template.count(chunk, "o200k_base") == template.count(chunk, enc) == expected
+    for wrong in None, 5:
+        with pytest.raises(TypeError, match="encoding must be an Encoding, its name, or a wrapped"):
+            template.count(chunk, wrong)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("missing", [None, float("nan"), np.float64("nan"), pd.NA, pd.NaT])
+def test_values_that_tables_lack_are_empty(missing: object) -> None:
+    filled = Template("{title}: {text}").fill(title=missing)
+    assert filled.values == {"title": ""}
+    assert filled.render(PLAIN) == "X"
+    row = pd.DataFrame({"title": ["A", missing]}).iloc[1]
+    assert Template("{title}: {text}").fill_from(row).values == {"title": ""}
+
+
+def test_a_field_may_be_named_self() -> None:
+    assert Template("{self}: {text}").fill(self="A").render(PLAIN) == "A: X"
+
+
+def test_bytes_are_no_values() -> None:
+    with pytest.raises(TypeError, match=r"\{title\} of a template is bytes: decode it"):
+        Template("{title}: {text}").fill(title=b"A")
+
+
+@pytest.mark.parametrize("number", [True, 2.0, "2"])
+def test_the_number_of_special_tokens_is_an_integer(number: Any) -> None:
+    with pytest.raises(TypeError, match="special_tokens must be an integer, got"):
+        Template("{text}", special_tokens=number)
+
+
+def test_what_is_no_chunk_is_named() -> None:
+    node = cutline.HierarchicalChunker("o200k_base", sizes=(8,))("One fish, two fish.")[0][0]
+    for wrong, said in ((node, "got Node: pass its chunk"), ("X", "got str$"), ({}, "got dict$")):
+        with pytest.raises(TypeError, match=f"a template takes a cutline.Chunk, {said}"):
+            Template("{text}").render(wrong)  # type: ignore[arg-type]

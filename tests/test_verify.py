@@ -434,3 +434,40 @@ def test_texts_of_str_subclasses_are_taken_as_they_are() -> None:
 
     assert verify("one two", [Cut("one "), Cut("two")], chunk_size=2).ok
     assert verify("one two", [(0, Cut("one ")), {"text": Cut("two")}], chunk_size=2).ok
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"strip": "no"}, "strip must be True or False, got 'no'"),
+        ({"template": "{text}"}, "template must be a cutline.Template, got str"),
+        (
+            {"encoding": lambda text: 1.5},
+            "the function that counts returns must be an integer, got",
+        ),
+        (
+            {"encoding": lambda text: None},
+            "function that counts returns must be an integer, got No",
+        ),
+    ],
+)
+def test_wrong_options_are_named(options: dict[str, Any], said: str) -> None:
+    with pytest.raises(TypeError, match=said):
+        verify(FOX, [FOX], chunk_size=99, **options)
+
+
+def test_what_are_no_nodes_is_named() -> None:
+    chunker = cutline.HierarchicalChunker("o200k_base", sizes=(16, 8))
+    levels = chunker(FOX)
+    assert all(cutline.verify_levels(FOX, iter(levels), sizes=iter((16, 8))))  # type: ignore[arg-type]
+    for wrong, said in (
+        ([[node.chunk for node in level] for level in levels], r"levels\[0\]\[0\] must be a node"),
+        ([levels[0], [levels[1][0], {}]], r"levels\[1\]\[1\] must be .* got dict, which has no ch"),
+        (None, "levels must be several, got NoneType"),
+    ):
+        with pytest.raises(TypeError, match=said):
+            cutline.verify_levels(FOX, wrong, sizes=(16, 8))  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"chunk 0, of type Node, has no text: .*; pass its chunk$"):
+        verify(FOX, levels[0], chunk_size=16)
+    with pytest.raises(TypeError, match="sizes must be several, got int"):
+        cutline.verify_levels(FOX, levels, sizes=16)  # type: ignore[arg-type]

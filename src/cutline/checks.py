@@ -15,8 +15,11 @@ __all__ = [
     "checked_flag",
     "checked_integer",
     "checked_length",
+    "checked_order",
+    "hint_for",
     "list_of_texts",
     "need_automaton",
+    "need_several",
     "need_texts",
     "need_unchanged",
     "plain_text",
@@ -27,7 +30,7 @@ __all__ = [
 REPAIR = "repair it with text.encode('utf-16', 'surrogatepass').decode('utf-16', 'replace')"
 
 
-def plain_text(text: str) -> str:
+def plain_text(text: str, name: str = "text") -> str:
     """Return a str unchanged, and a str subclass as a plain str, whose methods are reliable.
 
     Raises:
@@ -37,7 +40,7 @@ def plain_text(text: str) -> str:
         return text
     if isinstance(text, str):
         return str.__str__(text)
-    raise TypeError(f"text must be a str, got {type(text).__name__}")
+    raise TypeError(f"{name} must be a str, got {type(text).__name__}")
 
 
 def list_of_texts(texts: Iterable[str], name: str = "texts") -> list[str]:
@@ -55,6 +58,21 @@ def list_of_texts(texts: Iterable[str], name: str = "texts") -> list[str]:
     return list(each)
 
 
+def need_several(things: object, name: str) -> None:
+    """Refuse one thing where several are taken.
+
+    Raises:
+        TypeError: it is a text, or cannot be iterated.
+    """
+    if isinstance(things, str | bytes):
+        kind = type(things).__name__
+        raise TypeError(f"{name} must be several, got one {kind}: put it into a list")
+    try:
+        iter(things)  # type: ignore[call-overload]
+    except TypeError:
+        raise TypeError(f"{name} must be several, got {shown_type(things)}") from None
+
+
 def need_texts(texts: list[str]) -> bool:
     """Refuse what is no text, before work is done for others; return whether each is a plain str.
 
@@ -66,11 +84,11 @@ def need_texts(texts: list[str]) -> bool:
     for place, text in enumerate(texts):
         if not isinstance(text, str):
             kind = type(text).__name__
-            raise TypeError(f"texts must be str, got {kind} at place {place}{_hint(text)}")
+            raise TypeError(f"texts must be str, got {kind} at place {place}{hint_for(text)}")
     return False
 
 
-def _hint(text: object) -> str:
+def hint_for(text: object) -> str:
     """Return how columns of tables become texts."""
     from math import isnan  # rarely needed
 
@@ -226,6 +244,21 @@ def checked_budget(max_tokens: SupportsIndex, name: str = "max_tokens") -> int:
     if max_tokens < 0:
         raise ValueError(f"{name} must be 0 or more, got {shown(max_tokens)}")
     return max_tokens
+
+
+def checked_order(number: float, name: str) -> None:
+    """Refuse what has no place in an order of numbers.
+
+    Raises:
+        TypeError: it is no number.
+        ValueError: it is nan.
+    """
+    try:
+        has_place = number < 0 or number >= 0
+    except TypeError:
+        raise TypeError(f"{name} must be a number, got {shown(number)}") from None
+    if not has_place:
+        raise ValueError(f"{name} must be a number that others can be compared with, got nan")
 
 
 def checked_length(length: int, text_length: int) -> int:

@@ -2,7 +2,7 @@
 
 from codecs import getincrementaldecoder, lookup_error
 from collections.abc import Callable, Collection, Iterable
-from typing import Any
+from typing import Any, Self
 
 __all__ = ["DecodeStream"]
 
@@ -65,6 +65,14 @@ class DecodeStream:
         self._decode_first = decode_first or decode_bytes
         self._drops_blank = self._at_start = drops_blank
         self._is_empty = True
+
+    def __copy__(self) -> Self:
+        twin = type(self).__new__(type(self))
+        for name in self.__slots__:
+            setattr(twin, name, getattr(self, name))
+        twin._decoder = _Utf8Decoder(self._decoder.errors)
+        twin._decoder.setstate(self._decoder.getstate())
+        return twin
 
     def __repr__(self) -> str:
         return f"<DecodeStream: {len(self._decoder.getstate()[0])} bytes held back>"

@@ -224,7 +224,7 @@ def _no_ids(error: TypeError, tokens: object) -> TypeError:
     """Build the error for what is no ids, of which the kernel's says little."""
     if isinstance(tokens, str):
         got = "one str: it is text already, which encode takes"
-    elif hasattr(tokens, "__index__"):
+    elif hasattr(tokens, "__index__") and not getattr(tokens, "ndim", 0):  # an array has it, too
         got = "one integer: put it into a list"
     elif isinstance(tokens, Iterable):
         got = f"{shown_type(tokens)}: {error}"

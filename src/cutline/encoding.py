@@ -524,7 +524,8 @@ class Encoding(Cutting, Decoding):
         if token_id is None:
             token_id = self._spec.unreachable_tokens.get(piece)
         if token_id is None:
-            token_id = self.added_tokens.get(piece.decode(errors="surrogateescape"))
+            added: dict[str, int] = self._remember("added tokens", lambda: self.added_tokens)
+            token_id = added.get(piece.decode(errors="surrogateescape"))
         if token_id is None:
             raise UnknownTokenError(
                 f"{shown(text_or_bytes)} is not a single token of {self.name!r}; "

@@ -132,15 +132,19 @@ def token_counter_of(encoding: TokenCounter | str) -> TokenCounter:
 
     if isinstance(encoding, TokenCounter):
         return encoding
-    hint = "use cutline.wrap(...)" if hasattr(encoding, "encode") else "use get_encoding(...)"
-    if hasattr(encoding, "_mergeable_ranks"):
-        hint = "use cutline.Encoding.from_tiktoken(...)"
-    if isinstance(encoding, PathLike):
-        hint = f"use cutline.load({str(encoding)!r})"
     raise TypeError(
         "encoding must be an Encoding, its name, or a wrapped tokenizer, got "
-        f"{shown_type(encoding)}: {hint}"
+        f"{shown_type(encoding)}: use {_maker_for(encoding, 'cutline.wrap(...)')}"
     )
+
+
+def _maker_for(encoding: object, of_tokenizers: str) -> str:
+    """Return what makes an encoding of what is none, for errors."""
+    if isinstance(encoding, PathLike):
+        return f"cutline.load({str(encoding)!r})"
+    if hasattr(encoding, "_mergeable_ranks"):
+        return "cutline.Encoding.from_tiktoken(...)"
+    return of_tokenizers if hasattr(encoding, "encode") else "get_encoding(...)"
 
 
 TextEncoder._find_counter = staticmethod(token_counter_of)
@@ -151,8 +155,16 @@ def encoding_of(encoding: Encoding | str) -> Encoding:
 
     Raises:
         UnknownEncodingError, HubError, VocabularyError: as `encoding_named`.
+        TypeError: it is neither; what wraps a tokenizer is none.
     """
-    return encoding_named(encoding) if isinstance(encoding, str) else encoding
+    if isinstance(encoding, str):
+        return encoding_named(encoding)
+    if isinstance(encoding, Encoding):
+        return encoding
+    raise TypeError(
+        f"encoding must be an Encoding or its name, got {shown_type(encoding)}: use "
+        f"{_maker_for(encoding, 'cutline.Encoding.from_tokenizers(...)')}"
+    )
 
 
 def encoding_for_model(model_name: str) -> Encoding:

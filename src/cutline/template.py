@@ -4,18 +4,27 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from operator import index
+from math import isnan
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn, Self
 
-from cutline.checks import plain_text, utf8_of
+from cutline.checks import checked_budget, plain_text, utf8_of
 from cutline.chunks import Chunk
 from cutline.errors import shown
 
 if TYPE_CHECKING:
     from cutline.protocols import TokenCounter
 
-__all__ = ["LEFT_OUT", "OF_CHUNKS", "SENT_TOKENS", "TABLE_HEADER", "Frame", "Template", "meant"]
+__all__ = [
+    "LEFT_OUT",
+    "OF_CHUNKS",
+    "SENT_TOKENS",
+    "TABLE_HEADER",
+    "Frame",
+    "Template",
+    "meant",
+    "need_template",
+]
 
 LEFT_OUT: Final = "headings_left_out"
 """In a chunk's metadata: how many headings, the outermost, are not sent with it."""
@@ -103,7 +112,7 @@ class Template:
         pattern, joined_by = _checked("pattern", pattern), _checked("joined_by", joined_by)
         literals, fields = _parsed(pattern)
         if special_tokens is not None:
-            special_tokens = _number_of_special(special_tokens)
+            special_tokens = checked_budget(special_tokens, "special_tokens")
         given = {name: _value(name, value) for name, value in values.items()}
         for name in given:
             if name in OF_CHUNKS or name not in fields:
@@ -131,10 +140,13 @@ class Template:
             name for name in self.fields if name not in OF_CHUNKS and name not in self.values
         )
 
-    def fill(self, **values: object) -> Self:
-        """Return a copy with values for fields of the document; None is empty.
+    def fill(self, /, **values: object) -> Self:
+        """Return a copy with values for fields of the document.
+
+        None is empty, and so is what pandas has for a missing value: nan, NaT and NA.
 
         Raises:
+            TypeError: a value is bytes.
             ValueError: the template has no such field.
 
         >>> template = Template("{title}: {text}").fill(title="Saws")
@@ -170,6 +182,7 @@ class Template:
         """Return what is sent for a chunk, without the model's special tokens.
 
         Raises:
+            TypeError: it is no chunk.
             ValueError: a field of the document has no value.
         """
         before, after = self.frame_of(chunk)
@@ -179,23 +192,38 @@ class Template:
         """Return what is sent before and after a chunk's text.
 
         Raises:
+            TypeError: it is no chunk.
             ValueError: a field of the document has no value.
         """
+        if not isinstance(chunk, Chunk):
+            hint = ": pass its chunk" if hasattr(chunk, "chunk") else ""
+            raise TypeError(f"a template takes a cutline.Chunk, got {type(chunk).__name__}{hint}")
         headings = chunk.headings[chunk.metadata.get(LEFT_OUT, 0) :]
         return self.frame(headings, chunk.index, chunk.metadata.get(TABLE_HEADER, ""))
 
-    def count(self, chunk: Chunk, encoding: TokenCounter) -> int:
+    def count(self, chunk: Chunk, encoding: TokenCounter | str) -> int:
         """Count the tokens that are sent for a chunk, special tokens included.
+
+        Args:
+            chunk: the chunk.
+            encoding: an `Encoding`, its name, or a wrapped tokenizer.
+
+        Raises:
+            TypeError: it is no chunk, or no encoding.
+            ValueError: a field of the document has no value.
 
         Cost: encodes what is sent. Chunks of a chunker that has this template have the number in
         their metadata.
 
-        >>> import cutline
         >>> template = Template("passage: {text}", special_tokens=2)
-        >>> template.count(Chunk("Oil the blade.", 0, 14, 4, 0), cutline.get_encoding("o200k_base"))
+        >>> template.count(Chunk("Oil the blade.", 0, 14, 4, 0), "o200k_base")
         9
         """
-        return encoding.count(self.render(chunk)) + self.special_tokens_of(encoding)
+        from cutline.text_encoder import TextEncoder
+
+        counter = TextEncoder._find_counter(encoding)
+        count: int = counter.count(self.render(chunk)) + self.special_tokens_of(counter)
+        return count
 
     def special_tokens_of(self, encoding: object) -> int:
         """Return how many special tokens are sent, with `special_tokens` or by an encoding."""
@@ -315,17 +343,29 @@ def _checked(name: str, text: str) -> str:
 
 
 def _value(name: str, value: object) -> str:
-    return "" if value is None else _checked(name, str(value))
+    if isinstance(value, bytes | bytearray | memoryview):
+        raise TypeError(f"{{{name}}} of a template is {type(value).__name__}: decode it")
+    return "" if _is_missing(value) else _checked(name, str(value))
 
 
-def _number_of_special(number: int) -> int:
-    try:
-        number = index(number)
-    except TypeError:
-        raise TypeError(f"special_tokens must be an integer or None, got {shown(number)}") from None
-    if number < 0:
-        raise ValueError(f"special_tokens must be 0 or more, got {shown(number)}")
-    return number
+def _is_missing(value: object) -> bool:
+    """Return whether a value is None, or what tables have in its place: nan, NaT or NA."""
+    if value is None or (isinstance(value, float) and isnan(value)):
+        return True
+    return type(value).__name__ in ("NAType", "NaTType")
+
+
+def need_template(template: object) -> None:
+    """Refuse what is no template.
+
+    Raises:
+        TypeError: it is none; a text has to be made one.
+    """
+    if not isinstance(template, Template):
+        raise TypeError(
+            f"template must be a cutline.Template, got {type(template).__name__}: such as "
+            "cutline.Template('passage: {text}')"
+        )
 
 
 def _separates(literal: str) -> bool:

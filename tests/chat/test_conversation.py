@@ -100,3 +100,30 @@ def test_count_is_that_of_the_whole_request_in_long_walks(family: str) -> None:
     rng = random.Random(zlib.crc32(family.encode()) + 1)
     for _ in range(200):
         walk(family, rng, 60)
+
+
+def test_changed_copies_of_messages_change_nothing() -> None:
+    chat = cutline.ChatTemplate("{% for m in messages %}{{ m.content }}{% endfor %}", "gpt2")
+    conversation = cutline.Conversation(chat, [{"role": "user", "content": [{"text": "Hi"}]}])
+    count = conversation.count
+    conversation.messages[0]["content"][0]["text"] = "a much longer text"
+    conversation.messages[0]["role"] = "assistant"
+    conversation.append({"role": "user", "content": ""})
+    assert conversation.count == count == chat.count(conversation.messages)
+    assert conversation.messages[0] == {"role": "user", "content": [{"text": "Hi"}]}
+
+
+@pytest.mark.parametrize("wrong", [1.0, "1", None, True])
+def test_the_number_of_messages_to_keep_is_an_integer(wrong: Any) -> None:
+    chat = cutline.ChatTemplate("{{ messages[0].content }}", "gpt2")
+    conversation = cutline.Conversation(chat, [{"role": "user", "content": "Hi"}] * 2)
+    with pytest.raises(TypeError, match="n_messages must be an integer, got"):
+        conversation.truncate(wrong)
+    assert len(conversation) == 2
+
+
+@pytest.mark.parametrize("wrong", [{"role": "user", "content": "Hi"}, "Hi", None])
+def test_what_are_no_messages_is_not_added(wrong: Any) -> None:
+    chat = cutline.ChatTemplate("{{ messages[0].content }}", "gpt2")
+    with pytest.raises(TypeError, match="messages must be a list of mappings, got"):
+        cutline.Conversation(chat).extend(wrong)

@@ -1,11 +1,17 @@
 """Where formats come from: folders, names, functions; and what estimates are made of."""
 
 import copy
+import datetime
 import json
 import pickle
+import signal
+from base64 import b64encode
+from collections.abc import Callable
+from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
 import pytest
 
 import cutline
@@ -17,7 +23,9 @@ from cutline.chat import (
     format_for_model,
     openai_estimate,
 )
+from cutline.chat.by_name import chat_format_of
 from cutline.chat.images import Patches, Tiles, image_rule
+from tests.alarms import alarm
 from tests.chat.made import NAMED, TEMPLATES, TOOLS, encoding_of, tokenizer_of
 
 pytest.importorskip("jinja2")
@@ -193,6 +201,7 @@ def test_tools_are_estimated_as_the_cookbook_does() -> None:
         ("gpt-4o", (2048, 4096), "high", 1105),
         ("gpt-4o", (4096, 8192), "low", 85),
         ("gpt-4o", (100, 100), "auto", 255),
+        ("gpt-4o", (2**31 - 1, 1), "high", 765),
         ("gpt-4o-mini", (512, 512), "high", 8500),
         ("o1", (512, 512), "high", 225),
         ("gpt-5", (768, 768), "high", 630),
@@ -213,6 +222,20 @@ def test_images_follow_the_published_rules(
     message = {"role": "user", "content": [{"type": "image_url", "image_url": image}]}
     chat = openai_estimate(model)
     assert chat.count([message]) == tokens + 3 + 1 + 3
+
+
+@pytest.mark.parametrize("size", [(0, 0), (0, 5), (2**31, 5), (10**400, 1)])
+@pytest.mark.parametrize("model", ["gpt-4o", "o4-mini"])
+def test_images_of_no_size_or_of_more_than_there_is_are_of_unknown_size(
+    model: str, size: tuple[int, int]
+) -> None:
+    head = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"
+    data = head + b"".join(min(side, 2**32 - 1).to_bytes(4, "big") for side in size)
+    url = f"data:image/png;base64,{b64encode(data).decode()}"
+    for image in {"url": "x", "width": size[0], "height": size[1]}, {"url": url}:
+        message = {"role": "user", "content": [{"type": "image_url", "image_url": image}]}
+        with pytest.raises(cutline.ChatError, match="image of unknown size"):
+            openai_estimate(model).count([message])
 
 
 @pytest.mark.parametrize("size", [(1, 1), (1, 100_000), (100_000, 3), (7000, 7000)])
@@ -268,12 +291,140 @@ def test_names_without_a_format_are_refused(model: Any, said: str) -> None:
         (None, TypeError, "messages must be a list of mappings, got NoneType"),
         ([{"role": "user", "content": b"Hi"}], cutline.ChatError, "no text, but bytes: decode it"),
         ([{"type": "human", "content": "Hi"}], cutline.ChatError, "by its convert_to_openai_mess"),
+        (
+            [{"role": "user", "content": [{"type": "text", "text": b"Hi"}]}],
+            cutline.ChatError,
+            r"message 0 has a content\[0\]\['text'\] that is no text, but bytes: decode it",
+        ),
+        (
+            [{"role": "user", "content": np.array(["Hi"])}],
+            cutline.ChatError,
+            "message 0 has a 'content' that is no text, but ndarray: pass a str",
+        ),
+        ({"role": "user", "content": "Hi"}, TypeError, "got dict: put it into a list"),
+        (
+            [{"role": "assistant", "tool_calls": 5}],
+            cutline.ChatError,
+            "'tool_calls' that are no li",
+        ),
     ],
 )
 def test_what_are_no_messages_is_named(messages: Any, error: type[Exception], said: str) -> None:
-    for chat_format in (openai_estimate("gpt-4o"), Harmony()):
+    for chat_format in (openai_estimate("gpt-4o"), Harmony(), chat_format_of("chatml")):
         with pytest.raises(error, match=said):
             chat_format.count(messages)
+
+
+ALL: list[Any] = [
+    openai_estimate("gpt-4o"),
+    Harmony(),
+    chat_format_of("chatml"),
+    CustomFormat(lambda messages, tools: len(messages) + 10 * len(tools)),
+    cutline.ChatTemplate("{{ messages }}{{ messages[0].content }}{{ tools }}", "gpt2"),
+]
+
+
+@pytest.mark.parametrize("chat", ALL, ids=lambda chat: type(chat).__name__)
+def test_tools_are_read_once_and_none_are_none(chat: Any) -> None:
+    expected = chat.count(HI, tools=TOOLS)
+    assert expected > chat.count(HI) == chat.count(HI, tools=None)
+    assert chat.count(HI, tools=(tool for tool in TOOLS)) == expected
+    assert chat.count((message for message in HI), tools=tuple(TOOLS)) == expected
+    assert cutline.Conversation(chat, HI, (tool for tool in TOOLS)).count == expected
+    assert cutline.Conversation(chat, HI, None).count == chat.count(HI)
+    trimmed = cutline.trim([*HI, *HI], expected, chat, tools=(tool for tool in TOOLS))
+    assert trimmed.removed
+    assert trimmed.token_count == chat.count(trimmed.messages, tools=TOOLS) <= expected
+
+
+@pytest.mark.parametrize("chat", ALL, ids=lambda chat: type(chat).__name__)
+@pytest.mark.parametrize(
+    ("tools", "said"),
+    [
+        ({"name": "saw"}, "tools must be a list of schemas, got dict: put it into a list"),
+        ("saw", "tools must be a list of schemas, got str"),
+        ([{"name": "saw"}, len], "tool 1 must be a schema, a mapping, got <built-in function len>"),
+        ([None], "tool 0 must be a schema, a mapping, got None"),
+    ],
+)
+def test_what_are_no_tools_is_named(chat: Any, tools: Any, said: str) -> None:
+    for count in chat.count, cutline.Conversation:
+        with pytest.raises(TypeError) as caught:
+            count(HI, tools=tools) if count == chat.count else count(chat, HI, tools)
+        assert str(caught.value) == said
+
+
+@pytest.mark.parametrize("chat", ALL[:1] + ALL[2:], ids=lambda chat: type(chat).__name__)
+def test_tools_that_contain_themselves_are_refused(chat: Any) -> None:
+    looped: dict[str, Any] = {"name": "saw"}
+    looped["parameters"] = looped
+    with pytest.raises(cutline.ChatError, match="tool 1 contains itself"):
+        chat.count(HI, tools=[{"name": "saw"}, looped])
+
+
+@pytest.mark.parametrize("parameters", [[1], "x", 5])
+def test_parameters_that_are_no_schema_are_refused(parameters: Any) -> None:
+    with pytest.raises(cutline.ChatError, match="tool 0 has 'parameters' that are no schema"):
+        openai_estimate("gpt-4o").count(HI, tools=[{"name": "saw", "parameters": parameters}])
+
+
+@pytest.mark.parametrize("content", [5, 1.5, {"type": "text", "text": "Hi"}])
+def test_contents_that_are_no_text_are_refused(content: Any) -> None:
+    for name in "chatml", "plain":
+        with pytest.raises(cutline.ChatError, match="message 0 has a 'content' that is no text"):
+            chat_format_of(name).count([{"role": "user", "content": content}])
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "said"),
+    [
+        (lambda: CustomFormat(5), TypeError, "count must be a function, got 5"),
+        (lambda: CustomFormat(len_of, around=3), TypeError, "around belongs to count_message"),
+        (lambda: CustomFormat(count_message=len, around=1.5), TypeError, "around must be an integ"),
+        (lambda: CustomFormat(count_message=len, around=-1), ValueError, "around must be 0 or mo"),
+        (lambda: Harmony(model_identity=5), TypeError, "model_identity must be a str or None, got"),
+        (lambda: cutline.ChatTemplate(None, "gpt2"), TypeError, "template must be a str, or a map"),
+        (lambda: cutline.ChatTemplate({"default": 5}, "gpt2"), TypeError, "template must be a str"),
+        (
+            lambda: cutline.ChatTemplate("x", "gpt2", contents_as_text="no"),
+            TypeError,
+            "contents_as_text must be True or False, got 'no'",
+        ),
+        (lambda: ALL[0].count(HI, add_generation_prompt="no"), TypeError, "must be True or False"),
+        (lambda: ALL[4].count(HI, add_generation_prompt="no"), TypeError, "must be True or False"),
+        (lambda: Harmony().encode(HI, add_generation_prompt="no"), TypeError, "must be True or Fa"),
+        (lambda: cutline.ChatTemplate("x", Path("gpt2")), TypeError, r"use cutline.load\('gpt2'\)"),
+        (
+            lambda: cutline.ChatTemplate("x", None),
+            TypeError,
+            "Encoding or its name, got NoneType: use",
+        ),
+        (
+            lambda: cutline.ChatTemplate("x", cutline.wrap(tokenizer_of("byte level"))),
+            TypeError,
+            r"an Encoding or its name, got WrappedTokenizer: use .*Encoding\.from_tokenizers\(",
+        ),
+        (lambda: chatml(None), TypeError, "encoding must be an Encoding or its name"),
+        (lambda: chat_format_of(5), TypeError, "name of a chat format must be a str or a path"),
+        (lambda: cutline.Conversation(Harmony), TypeError, "got the class Harmony"),
+        (
+            lambda: ALL[4].render([{"role": "user", "content": 5}], continue_final_message=True),
+            cutline.ChatError,
+            "the 'content' of the last message is no text to continue: 5",
+        ),
+    ],
+)
+def test_wrong_arguments_are_named(
+    make: Callable[[], Any], error: type[Exception], said: str
+) -> None:
+    with pytest.raises(error, match=said):
+        make()
+
+
+def test_a_format_is_found_by_a_path_object(tmp_path: Path) -> None:
+    path = tmp_path / "chat_template.jinja"
+    path.write_text("{{ messages[0].content }}")
+    assert chat_format_of(path, "gpt2").count(HI) == chat_format_of(str(path), "gpt2").count(HI)
 
 
 @pytest.mark.parametrize("wrong", ["gpt-4o", cutline.get_encoding("gpt2"), None])
@@ -342,3 +493,81 @@ def test_conversations_check_their_arguments() -> None:
     with pytest.raises(cutline.ChatError, match="message 3 has no 'role'"):
         conversation.extend([HI[0], {}])
     assert len(conversation) == 2
+
+
+def test_a_call_of_a_function_in_the_old_form_is_counted() -> None:
+    function = {"name": "saw", "arguments": '{"plank": "äöü"}'}
+    old = [{"role": "assistant", "content": None, "function_call": function}]
+    new = [{"role": "assistant", "tool_calls": [{"type": "function", "function": function}]}]
+    for chat in ALL[0], ALL[1], chat_format_of("chatml"), chat_format_of("plain"):
+        assert chat.count(old) == chat.count(new) > 10
+
+
+def test_messages_that_wait_are_counted_in_linear_time_and_again_after_an_error() -> None:
+    def count(message: Any) -> int:
+        return 1 if message["content"] else -1
+
+    chat = CustomFormat(count_message=count)
+    growing = chat.growing()
+    growing.extend([{"content": "x"}] * 1_000_000)
+    with alarm():
+        signal.setitimer(signal.ITIMER_REAL, 30)  # a second or two
+        assert growing.count() == 1_000_000
+    conversation = cutline.Conversation(
+        chat, [{"role": "user", "content": x} for x in ("a", "", "b")]
+    )
+    for _ in range(2):
+        with pytest.raises(cutline.ChatError, match="must return a count, got -1"):
+            _ = conversation.count
+    conversation.truncate(1)
+    conversation.append({"role": "user", "content": "b"})
+    assert conversation.count == 2
+
+
+class Day(NamedTuple):
+    """A tuple is a list to JSON."""
+
+    year: int
+
+
+@pytest.mark.parametrize(
+    ("value", "kind"),
+    [
+        (datetime.date(2025, 1, 1), "date"),
+        (Decimal("1.5"), "Decimal"),
+        ({"b"}, "set"),
+        (b"x", "bytes"),
+        (np.array([1, 2]), "ndarray"),
+        (len, "builtin_function_or_method"),
+        (Decimal, "type"),
+    ],
+)
+def test_values_of_which_the_text_is_not_known_are_refused(value: Any, kind: str) -> None:
+    call = {"id": "1", "function": {"name": "f", "arguments": {"a": [{"b": value}]}}}
+    message = {"role": "assistant", "tool_calls": [call]}
+    said = f" has a value of type {kind}, which JSON lacks: pass its text"
+    for chat in ALL:
+        with pytest.raises(cutline.ChatError, match=f"^message 1, 'tool_calls',{said}$"):
+            chat.count([HI[0], message])
+        with pytest.raises(cutline.ChatError, match=f"^tool 1{said}$"):
+            chat.count(HI, tools=[TOOLS[0], {"name": "f", "parameters": {"a": value}}])
+    with pytest.raises(cutline.ChatError, match=f"^'date'{said}$"):
+        ALL[4].count(HI, date=value)
+    with pytest.raises(cutline.ChatError, match=f"^'documents'{said}$"):
+        ALL[4].count(HI, documents=[{"date": value}])
+    with pytest.raises(cutline.ChatError, match=f"^'date'{said}$"):
+        cutline.ChatTemplate("x", "gpt2", variables={"date": value})
+    stamped = [{**HI[0], "created_at": value}, HI[1]]  # which no format writes
+    assert openai_estimate("gpt-4o").count(stamped) == openai_estimate("gpt-4o").count(HI)
+
+
+@pytest.mark.parametrize("value", [np.int64(5), np.float64(0.5), np.bool_(True), Day(5), (1, "a")])
+def test_values_that_json_has_are_counted_as_it_writes_them(value: Any) -> None:
+    def request(one: Any) -> list[Any]:
+        call = {"id": "1", "function": {"name": "f", "arguments": {"a": one}}}
+        return [{"role": "assistant", "tool_calls": [call]}]
+
+    written = value.item() if hasattr(value, "item") else [*value]
+    chat = cutline.ChatTemplate("{{ messages[0].tool_calls | tojson }}", "gpt2")
+    for one in ALL[0], ALL[1], ALL[2], chat:
+        assert one.count(request(value)) == one.count(request(written))

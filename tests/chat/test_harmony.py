@@ -2,7 +2,9 @@
 
 import json
 import random
-from functools import cache
+import tracemalloc
+from collections.abc import Callable
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -168,3 +170,50 @@ def test_efforts_and_tools_are_checked() -> None:
         Harmony(reasoning_effort="extreme")  # type: ignore[arg-type]
     with pytest.raises(cutline.ChatError, match="tool 0 is no function"):
         Harmony().count([{"role": "user", "content": "Hi"}], tools=[{"type": "x"}])
+
+
+def test_names_of_calls_follow_cuts_and_repeated_ids() -> None:
+    rng, chat = random.Random(5), Harmony()
+
+    def drawn() -> list[dict[str, Any]]:
+        identity, name = rng.choice("ab"), rng.choice(("f", "a_function_of_a_longer_name"))
+        call = {"id": identity, "function": {"name": name, "arguments": "{}"}}
+        asked = rng.choice("ab")
+        return [
+            {"role": "assistant", "tool_calls": [call]},
+            {"role": "tool", "tool_call_id": asked, "content": "x"},
+        ]
+
+    conversation = cutline.Conversation(chat)
+    for _ in range(300):
+        if rng.random() < 0.4:
+            conversation.truncate(rng.randrange(len(conversation) + 1))
+        else:
+            conversation.extend(drawn())
+        twin = conversation.copy() if rng.random() < 0.5 else conversation
+        assert outcome(partial(getattr, twin, "count")) == outcome(
+            lambda: len(chat.encode(conversation.messages))
+        )
+
+
+def outcome(count: Callable[[], int]) -> int | str:
+    """A count, or what the error says: the result of no call before it."""
+    try:
+        return count()
+    except cutline.ChatError as error:
+        return str(error)
+
+
+def test_many_calls_take_memory_in_proportion() -> None:
+    messages: list[dict[str, Any]] = [{"role": "user", "content": "Go."}]
+    for number in range(2_000):
+        call = {"id": f"call-{number}", "function": {"name": "f", "arguments": "{}"}}
+        messages.append({"role": "assistant", "tool_calls": [call]})
+        messages.append({"role": "tool", "tool_call_id": call["id"], "content": "x"})
+    conversation = cutline.Conversation(Harmony(), messages)
+    tracemalloc.start()
+    try:
+        assert conversation.count > 50_000
+        assert tracemalloc.get_traced_memory()[1] < 10 << 20
+    finally:
+        tracemalloc.stop()

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cutline import BudgetError, Trimmed, trim
+from cutline import BudgetError, ChatError, Trimmed, trim
 from cutline.chat.removals import first_that_fits
 from tests.chat.conversations import SYSTEM, Chat, agent, chat, conversations, step, turn
 from tests.chat.formats import FORMATS, ChatML, Counting, Random, Strict, assert_valid
@@ -395,3 +395,51 @@ def test_the_first_that_fits_is_found(n: int, first: int, guess: int) -> None:
     assert all(1 <= call <= n for call in calls)
     distance = abs(min(max(guess, 1), max(n, 1)) - min(first, n + 1))
     assert len(calls) <= 2 + 2 * max(distance, 1).bit_length()
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "said"),
+    [
+        ({"low_water": "0.5"}, TypeError, "low_water must be a number, got '0.5'"),
+        ({"priority": {1: "high"}}, TypeError, "priority must be a number, got 'high'"),
+        ({"priority": {1: float("nan")}}, ValueError, "priority must be a number .* got nan"),
+        ({"priority": [1]}, TypeError, "priority must be a mapping from indices .*, got \\[1\\]"),
+        ({"pinned": [1.0]}, TypeError, "an index in pinned must be an integer, got 1.0"),
+        ({"pinned": [True]}, TypeError, "an index in pinned must be an integer, got True"),
+        ({"pinned": "1"}, TypeError, "an index in pinned must be an integer, got '1'"),
+        ({"tools": {"name": "saw"}}, TypeError, "tools must be a list of schemas, got dict"),
+    ],
+)
+def test_options_of_a_wrong_type_are_named(
+    options: dict[str, Any], error: type[Exception], said: str
+) -> None:
+    chat = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}]
+    with pytest.raises(error, match=f"^{said}"):
+        trim(chat, 100, ChatML(), **options)
+
+
+def test_what_are_no_messages_or_calls_is_named() -> None:
+    for wrong in None, {"role": "user"}, "Hi":
+        with pytest.raises(TypeError, match="messages must be a list of mappings, got"):
+            trim(wrong, 100, ChatML())  # type: ignore[arg-type]
+    chat = [{"role": "user", "content": "Hi"}, {"role": "assistant", "tool_calls": {"id": "1"}}]
+    with pytest.raises(ChatError, match="message 1 has 'tool_calls' that are no list"):
+        trim(chat, 100, ChatML())
+
+
+@pytest.mark.parametrize(
+    ("summary", "error", "said"),
+    [
+        (5, TypeError, "must be a mapping"),
+        (None, TypeError, "must be a mapping"),
+        ({"content": "x"}, ValueError, "needs a 'role'"),
+        ({"role": "tool", "content": "x"}, ValueError, "without a call"),
+        ({"role": "assistant", "tool_calls": [{"id": "1"}]}, ValueError, "add a result for each"),
+        ({"role": "assistant", "tool_calls": 5}, ChatError, "are no list"),
+    ],
+)
+def test_what_is_no_summary_is_named(summary: Any, error: type[Exception], said: str) -> None:
+    messages = [{"role": role, "content": "x" * 50} for role in ("user", "assistant", "user")]
+    budget = ChatML().count(messages) - 1
+    with pytest.raises(error, match=f"^what summarize returned is no message to send: .*{said}"):
+        trim(messages, budget, ChatML(), summarize=lambda _: summary, summary_tokens=5)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from functools import cache
+from operator import itemgetter
 
 import pytest
 from hypothesis import given
@@ -83,3 +84,23 @@ def test_limits_are_checked_at_once(name: str) -> None:
     with pytest.raises(TypeError, match="chunks must be several, got one str"):
         batches("text")
     assert list(batches([])) == []
+
+
+def test_what_counts_or_is_counted_is_named_at_once() -> None:
+    encoding = cutline.get_encoding("o200k_base")
+    with pytest.raises(TypeError, match=r"count must be a function, .*, got Encoding"):
+        batches(["a"], count=encoding)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="chunks must be several, got NoneType"):
+        batches(None)  # type: ignore[arg-type]
+
+
+def test_rows_and_nodes_are_told_what_to_pass() -> None:
+    row = {"text": "a b", "token_count": 2}
+    with pytest.raises(
+        TypeError, match=r"got dict: pass count=operator.itemgetter\('token_count'\)"
+    ):
+        list(batches([row]))
+    assert list(batches([row], count=itemgetter("token_count"))) == [[row]]
+    node = cutline.HierarchicalChunker("o200k_base", sizes=(8,))("One fish, two fish.")[0][0]
+    with pytest.raises(TypeError, match="got Node: pass its chunk"):
+        list(batches([node]))

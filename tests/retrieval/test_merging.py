@@ -1,6 +1,7 @@
 """Merged hits: against a brute-force oracle over sets of characters."""
 
 from itertools import groupby
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -100,3 +101,30 @@ def test_hits_of_several_texts_and_bad_numbers_are_refused() -> None:
     with pytest.raises(ValueError, match="max_tokens must be 0 or more, got -1"):
         merge_hits([], "o200k_base", max_tokens=-1)
     assert merge_hits([], "o200k_base") == []
+
+
+NODES = HierarchicalChunker("o200k_base", sizes=(16, 8))(FISH)
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "said"),
+    [
+        ((NODES[1],), TypeError, r"hits\[0\] must be a cutline.Chunk, got Node: pass its chunk"),
+        (([NODES[1][0].chunk], NODES[0]), TypeError, r"parents\[0\] must be .* got Node: pass its"),
+        (([{"text": "a"}],), TypeError, r"hits\[0\] must be a cutline.Chunk, got dict"),
+        ((None,), TypeError, "hits must be several, got NoneType"),
+        (("ab",), TypeError, "hits must be several, got one str: put it into a list"),
+        ((NODES[1][0].chunk,), TypeError, "hits must be several, got Chunk"),
+        (([Chunk("ab", 3, 6, 1, 0)],), cutline.OffsetError, r"hits\[0\] has the offsets \(3, 6\)"),
+        (([Chunk("ab", -2, 0, 1, 0)],), cutline.OffsetError, r"of a text of 2 characters: 'ab'"),
+    ],
+)
+def test_what_are_no_chunks_is_named(given: Any, error: type[Exception], said: str) -> None:
+    hits, parents = (*given, ())[:2]
+    with pytest.raises(error, match=said):
+        merge_hits(hits, "o200k_base", parents=parents)
+
+
+def test_the_share_is_a_number() -> None:
+    with pytest.raises(TypeError, match="min_share must be a number, got 'half'"):
+        merge_hits([], "o200k_base", min_share="half")  # type: ignore[arg-type]

@@ -87,3 +87,9 @@ def test_errors_name_the_chunk() -> None:
         plan([*rows("a"), {}], [])
     with pytest.raises(TypeError, match=r"new\[0\] must be a Chunk or a mapping, got str"):
         plan([], ["text"])  # type: ignore[list-item]
+
+
+def test_nodes_of_a_hierarchy_are_told_to_be_chunks() -> None:
+    nodes = cutline.HierarchicalChunker("o200k_base", sizes=(8,))("One fish, two fish.")[0]
+    with pytest.raises(TypeError, match=r"new\[0\] must be a .*, got Node: pass its chunk"):
+        plan([], nodes)  # type: ignore[type-var]

@@ -1,5 +1,10 @@
 """Late chunking: the tokens of a chunk are those that share a character with it."""
 
+from dataclasses import asdict
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -79,3 +84,35 @@ def test_what_is_no_chunk_of_the_text_is_named() -> None:
         token_spans("\ud800", [], "o200k_base")
     assert token_spans("", [], "o200k_base").tolist() == []
     assert token_spans("", [(0, 0)], "o200k_base").tolist() == [[0, 0]]
+
+
+def test_chunks_of_other_libraries_have_their_spans() -> None:
+    text = "One fish, two fish. Red fish, blue fish."
+    chunks = cutline.TextChunker("o200k_base", 8)(text)
+    expected = token_spans(text, chunks, "o200k_base").tolist()
+    spans = [(chunk.start_index, chunk.end_index) for chunk in chunks]
+    others: list[list[Any]] = [
+        [asdict(chunk) for chunk in chunks],
+        [SimpleNamespace(text=c.text, start_index=c.start_index) for c in chunks],
+        [{"page_content": c.text, "metadata": {"start_index": c.start_index}} for c in chunks],
+        [(chunk.start_index, chunk.text) for chunk in chunks],
+        [*np.array(spans)],
+        [[*span] for span in spans],
+    ]
+    for other in others:
+        assert token_spans(text, other, "o200k_base").tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("chunks", "said"),
+    [
+        (["One"], "chunk 0, of type str, has no offset"),
+        ([(0, 3), None], "chunk 1, of type NoneType, has no text"),
+        ([(0.0, 3.0)], "chunk 0, of type tuple, has no text"),
+        ("One", "chunks must be several, got one str: put it into a list"),
+        (None, "chunks must be several, got NoneType"),
+    ],
+)
+def test_what_has_no_place_is_named(chunks: Any, said: str) -> None:
+    with pytest.raises(TypeError, match=said):
+        token_spans("One fish", chunks, "o200k_base")

@@ -8,7 +8,9 @@ from operator import index
 from typing import Any, Self
 
 from cutline.chat.checked import CheckedFormat
+from cutline.chat.messages import plain_tools
 from cutline.chat.protocols import Message, Tool
+from cutline.checks import checked_budget
 from cutline.errors import ChatError, shown
 
 __all__ = ["AdditiveFormat", "CustomFormat"]
@@ -31,9 +33,9 @@ class AdditiveFormat(CheckedFormat):
     def _count_around(self, tools: Sequence[Tool], add_generation_prompt: bool) -> int:
         """Count what is sent with every request."""
 
-    def growing(self, tools: Sequence[Tool] = ()) -> GrowingSum:
+    def growing(self, tools: Sequence[Tool] | None = ()) -> GrowingSum:
         """Begin a request that grows, for a `Conversation`."""
-        return GrowingSum(self._count_message, self._count_around(tools, True))
+        return GrowingSum(self._count_message, self._count_around(plain_tools(tools), True))
 
 
 class GrowingSum:
@@ -55,10 +57,13 @@ class GrowingSum:
 
     def count(self) -> int:
         """Count the tokens of the request."""
-        while self._waiting:
-            more = self._count_message(self._waiting[0], len(self._totals) - 1)
-            self._totals.append(self._totals[-1] + more)
-            del self._waiting[0]
+        known = len(self._totals)
+        try:
+            for message in self._waiting:
+                more = self._count_message(message, len(self._totals) - 1)
+                self._totals.append(self._totals[-1] + more)
+        finally:  # the format may refuse one
+            del self._waiting[: len(self._totals) - known]
         return self._totals[-1]
 
     def copy(self) -> Self:
@@ -77,7 +82,8 @@ class CustomFormat(AdditiveFormat):
         around: with `count_message`, the tokens of what is sent with every request.
 
     Raises:
-        TypeError: not just one function is given.
+        TypeError: not just one function is given, or `around` with `count`.
+        ValueError: `around` is negative.
 
     >>> import cutline
     >>> format = CustomFormat(count_message=lambda message: 4 + len(message["content"]) // 4)
@@ -94,7 +100,13 @@ class CustomFormat(AdditiveFormat):
     ) -> None:
         if (count is None) == (count_message is None):
             raise TypeError("CustomFormat takes either count or count_message")
-        self._count_whole, self._count_one, self._around = count, count_message, around
+        for name, function in (("count", count), ("count_message", count_message)):
+            if function is not None and not callable(function):
+                raise TypeError(f"{name} must be a function, got {shown(function)}")
+        if count is not None and around:
+            raise TypeError("around belongs to count_message: count counts the whole request")
+        self._count_whole, self._count_one = count, count_message
+        self._around = checked_budget(around, "around")
 
     def _count_request(
         self, messages: list[dict[str, Any]], tools: Sequence[Tool], add_generation_prompt: bool
@@ -110,12 +122,12 @@ class CustomFormat(AdditiveFormat):
     def _count_around(self, tools: Sequence[Tool], add_generation_prompt: bool) -> int:
         return self._around
 
-    def growing(self, tools: Sequence[Tool] = ()) -> Any:
+    def growing(self, tools: Sequence[Tool] | None = ()) -> Any:
         """Begin a request that grows, for a `Conversation`."""
         if self._count_whole is not None:
             from cutline.chat.conversation import Recounted
 
-            return Recounted(self, tools)
+            return Recounted(self, plain_tools(tools))
         return super().growing(tools)
 
 

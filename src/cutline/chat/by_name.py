@@ -2,12 +2,13 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from os import PathLike
 from pathlib import Path
 from typing import Any, Final
 
 from cutline.chat.additive import AdditiveFormat
 from cutline.chat.harmony import Harmony
-from cutline.chat.messages import plain_messages
+from cutline.chat.messages import calls_of, plain_messages
 from cutline.chat.models import openai_estimate
 from cutline.chat.protocols import ChatFormat, Message, Tool
 from cutline.chat.template import ChatTemplate
@@ -20,7 +21,9 @@ from cutline.vocabulary.models import encoding_of_model
 __all__ = ["CHAT_FORMAT_NAMES", "chat_format_of"]
 
 
-def chat_format_of(name: str, encoding: TokenCounter | str = "o200k_base") -> ChatFormat:
+def chat_format_of(
+    name: str | PathLike[str], encoding: TokenCounter | str = "o200k_base"
+) -> ChatFormat:
     """Return the chat format of a name.
 
     Args:
@@ -32,12 +35,17 @@ def chat_format_of(name: str, encoding: TokenCounter | str = "o200k_base") -> Ch
 
     Raises:
         ValueError: no format has this name.
+        TypeError: the name is no text or path.
         UnknownModelError: (a KeyError) no encoding is known for this model.
         ChatError, VocabularyError, ImportError: as `ChatTemplate.load`.
 
     >>> chat_format_of("chatml").count([{"role": "user", "content": "hello world"}])
     10
     """
+    if isinstance(name, PathLike):
+        name = str(name)
+    if not isinstance(name, str):
+        raise TypeError(f"the name of a chat format must be a str or a path, got {shown(name)}")
     if name in _FORMATS:
         return _FORMATS[name](token_counter_of(encoding))
     if name == "harmony":
@@ -100,17 +108,19 @@ _ESTIMATE: Final = "openai:"
 CHAT_FORMAT_NAMES: Final = (*_FORMATS, "harmony", f"{_ESTIMATE}MODEL")
 
 
-def _content(message: Message, place: int) -> str:
+def _content(message: dict[str, Any], place: int) -> str:
     """Return the text of a message, with its calls as JSON.
 
     Raises:
-        ChatError: (a ValueError) it has a part that is no text.
+        ChatError: (a ValueError) its content, or a part of it, is no text, or its calls no list.
     """
     content: Any = message.get("content") or ""
+    if not isinstance(content, str | list | tuple):
+        raise ChatError(f"message {place} has a 'content' that is no text: {content!r:.200}")
     parts = [content] if isinstance(content, str) else [*map(_text, content)]
     if None in parts:
         raise ChatError(f"message {place} has a part that is no text: {content!r:.200}")
-    calls = [json.dumps(call, ensure_ascii=False) for call in message.get("tool_calls") or ()]
+    calls = [json.dumps(call, ensure_ascii=False) for call in calls_of(message, place)]
     return "\n".join([*parts, *calls])
 
 

@@ -2,7 +2,8 @@
 
 Such text is broken up by a mark before the template writes the request, so that only what the
 template itself writes is found as special tokens; then the marks are taken out again. That the
-request is the same but for the marks is checked.
+request is the same but for the marks is checked. A text that ends within a special token gets a
+mark at its end: the next part of a content may begin with the rest.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Contents", "GrowingAsText"]
 
-_MARKS: Final = [chr(point) for point in range(0xFDD0, 0xFDF0)]  # never characters of a text
+# Hexagrams, which `repr` of a list or a mapping writes as they are; then what is never in a text.
+_MARKS: Final = [chr(point) for point in (*range(0x4DC0, 0x4E00), *range(0xFDD0, 0xFDF0))]
 
 
 class Contents:
@@ -35,6 +37,10 @@ class Contents:
         self._encoding = encoding
         texts = sorted(filter(None, encoding.special_tokens_set), key=len, reverse=True)
         self._allowed = frozenset(texts)
+        self._starts = frozenset(text[:n] for text in texts for n in range(1, len(text)))
+        self._lengths = sorted({*map(len, self._starts)})
+        firsts = {re.escape(start[0]) for start in self._starts}
+        self._first = re.compile("|".join(sorted(firsts)) or "(?!)")
         self._pattern = re.compile("|".join(map(re.escape, texts)) or "(?!)")
         spec, has_steps = encoding._spec, encoding._pipeline is not None
         added = [token for token in spec.added_tokens if token.special] if has_steps else []
@@ -51,8 +57,18 @@ class Contents:
         return cast("Self", encoding._remember("chat contents", partial(cls, encoding)))
 
     def has_special(self, value: Any) -> bool:
-        """Return whether a value contains the text of a special token."""
-        return any(self._pattern.search(text) is not None for text in _texts(value))
+        """Return whether a value contains the text of a special token, or a text ends in one."""
+        return any(
+            self._pattern.search(text) is not None or self._ends_within(text)
+            for text in {*_texts(value)}  # keys and roles occur again and again
+        )
+
+    def _ends_within(self, text: str) -> bool:
+        """Return whether a text ends with the beginning of a special token."""
+        longest = self._lengths[-1] if self._lengths else 0
+        if self._first.search(text, max(len(text) - longest, 0)) is None:
+            return False  # as nearly always
+        return any(text[-length:] in self._starts for length in self._lengths)
 
     def mark_for(self, value: Any) -> str:
         """Return a mark that occurs nowhere in a value."""
@@ -65,9 +81,10 @@ class Contents:
     def marked(self, value: Any, mark: str) -> Any:
         """Copy a value with the texts of special tokens broken up."""
         if isinstance(value, str):
-            return self._pattern.sub(lambda found: found[0][0] + mark + found[0][1:], value)
+            broken = self._pattern.sub(lambda found: found[0][0] + mark + found[0][1:], value)
+            return broken + mark if self._ends_within(value) else broken
         if isinstance(value, dict):
-            return {key: self.marked(item, mark) for key, item in value.items()}
+            return {self.marked(key, mark): self.marked(item, mark) for key, item in value.items()}
         if isinstance(value, list | tuple):
             return type(value)(self.marked(item, mark) for item in value)
         return value
@@ -95,11 +112,16 @@ def _texts(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
+        yield from filter(_is_text, value)
         for item in value.values():
             yield from _texts(item)
     elif isinstance(value, list | tuple):
         for item in value:
             yield from _texts(item)
+
+
+def _is_text(key: Any) -> bool:
+    return isinstance(key, str)
 
 
 class GrowingAsText(GrowingRequest):

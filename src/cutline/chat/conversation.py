@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from threading import RLock
 from typing import Any, Protocol, Self
 
-from cutline.chat.messages import plain, plain_message
+from cutline.chat.messages import plain, plain_messages, plain_tools
 from cutline.chat.protocols import ChatFormat, Message, Tool, need_chat_format
-from cutline.checks import checked_budget
+from cutline.checks import checked_budget, checked_integer
 from cutline.errors import OffsetError, shown
 
 __all__ = ["Conversation", "Growing", "Recounted"]
@@ -109,7 +109,7 @@ class Conversation:
     Args:
         format: how the model's requests are written, such as a `ChatTemplate`.
         messages: the first messages, the oldest first.
-        tools: the schemas of the tools that the model may call.
+        tools: the schemas of the tools that the model may call; None: there are none.
 
     Raises:
         ChatError: (a ValueError) a message has no role; names its index.
@@ -144,11 +144,11 @@ class Conversation:
         self,
         format: ChatFormat,  # noqa: A002 (what it is)
         messages: Iterable[Message] = (),
-        tools: Sequence[Tool] = (),
+        tools: Iterable[Tool] | None = (),
     ) -> None:
         need_chat_format(format, "format")
         self.format = format
-        self.tools = tuple(plain(tool) for tool in tools)
+        self.tools = tuple(plain_tools(tools))
         self._growing = _begin(format, self.tools)
         self._messages: list[dict[str, Any]] = []
         self._count: int | None = None
@@ -157,12 +157,13 @@ class Conversation:
 
     @property
     def messages(self) -> list[dict[str, Any]]:
-        """The messages, in a new list; fields that were None are left out.
+        """Copies of the messages; fields that were None are left out.
 
-        Cost: linear in their number, for copying references.
+        Cost: linear in the number of their values; texts are not copied.
         """
         with self._threads.alone():
-            return [*self._messages]
+            messages = [*self._messages]
+        return [plain(message) for message in messages]
 
     def __len__(self) -> int:
         with self._threads.alone():
@@ -196,7 +197,7 @@ class Conversation:
         """
         with self._threads.alone():
             start = len(self._messages)
-            copied = [plain_message(m, index) for index, m in enumerate(messages, start)]
+            copied = plain_messages(messages, start)
             if copied:
                 self._growing.extend(copied)
                 self._messages += copied
@@ -234,7 +235,9 @@ class Conversation:
 
         Raises:
             OffsetError: (a ValueError) there are not so many, or the number is negative.
+            TypeError: it is no integer.
         """
+        n_messages = checked_integer(n_messages, "n_messages")
         with self._threads.alone():
             if not 0 <= n_messages <= len(self._messages):
                 raise OffsetError(
@@ -256,7 +259,9 @@ class Conversation:
         Cost: that of as many `append` and `count`.
         """
         growing, counts, before = _begin(self.format, self.tools), [], 0
-        for message in self.messages:
+        with self._threads.alone():
+            messages = [*self._messages]
+        for message in messages:
             growing.extend((message,))
             count = growing.count()
             counts.append(count - before)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import ChainMap
+from collections.abc import Iterable, Mapping, MutableMapping, Sequence
 from json import dumps
 from typing import Any, Final, Literal, NamedTuple, Self
 
 from cutline.chat.checked import CheckedFormat
-from cutline.chat.messages import plain, plain_messages
+from cutline.chat.messages import calls_of, plain_messages, plain_tools
 from cutline.chat.protocols import Message, Tool
 from cutline.chat.typescript import tools_section
+from cutline.checks import checked_flag
 from cutline.errors import ChatError, shown
 from cutline.registry import get_encoding
 
@@ -49,6 +51,7 @@ class Harmony(CheckedFormat):
 
     Raises:
         ChatError: (a ValueError) there is no such reasoning effort.
+        TypeError: another argument is no text.
 
     Source: docs/chat.md, "Harmony".
 
@@ -69,19 +72,27 @@ class Harmony(CheckedFormat):
             raise ChatError(
                 f"reasoning_effort must be 'low', 'medium' or 'high', got {shown(reasoning_effort)}"
             )
+        texts = {
+            "model_identity": model_identity,
+            "knowledge_cutoff": knowledge_cutoff,
+            "conversation_start_date": conversation_start_date,
+        }
+        for name, text in texts.items():
+            if text is not None and not isinstance(text, str):
+                raise TypeError(f"{name} must be a str or None, got {shown(text)}")
         self.encoding = get_encoding("o200k_harmony")
         self._system: Dict = {
             **_USUAL,
-            "model_identity": model_identity,
+            **texts,
             "reasoning_effort": reasoning_effort.capitalize(),
-            "conversation_start_date": conversation_start_date,
-            "knowledge_cutoff": knowledge_cutoff,
         }
 
     def __repr__(self) -> str:
         return f"<Harmony, reasoning effort {self._system['reasoning_effort'].lower()}>"
 
-    def expand(self, messages: Sequence[Message], *, tools: Sequence[Tool] = ()) -> list[Dict]:
+    def expand(
+        self, messages: Sequence[Message], *, tools: Sequence[Tool] | None = ()
+    ) -> list[Dict]:
         """Write messages as harmony's own, as its `Message.from_dict` reads them.
 
         A request begins with a system message, unless it brings one of harmony's, and tools are in
@@ -97,7 +108,7 @@ class Harmony(CheckedFormat):
             ChatError: (a ValueError) a message has what harmony lacks, such as an image; names
                 its index.
         """
-        expander = _Expander(self._system, [plain(tool) for tool in tools])
+        expander = _Expander(self._system, plain_tools(tools))
         checked = plain_messages(messages)
         head = [*expander.head(checked[0] if checked else None)]
         return head + [part for i, m in enumerate(checked) for part in expander.expand(m, i)]
@@ -106,7 +117,7 @@ class Harmony(CheckedFormat):
         self,
         messages: Sequence[Message],
         *,
-        tools: Sequence[Tool] = (),
+        tools: Sequence[Tool] | None = (),
         add_generation_prompt: bool = True,
     ) -> list[int]:
         """Encode a request.
@@ -119,6 +130,7 @@ class Harmony(CheckedFormat):
         Raises:
             ChatError: (a ValueError) as `expand`.
         """
+        is_prompted = checked_flag(add_generation_prompt, "add_generation_prompt")
         expanded = self.expand(messages, tools=tools)
         has_functions = any(map(_has_functions, expanded))
         last = next((m for m in reversed(expanded) if m["role"] == "assistant"), {})
@@ -129,7 +141,7 @@ class Harmony(CheckedFormat):
             if place >= dropped_before or message.get("channel") != "analysis":
                 for text in _parts(message, has_functions):
                     tokens += self._encode_part(text)
-        if add_generation_prompt:
+        if is_prompted:
             tokens += self._encode_part(_Token("<|start|>"))
             tokens += self._encode_part("assistant")
         return tokens
@@ -146,9 +158,9 @@ class Harmony(CheckedFormat):
         growing.extend(messages)
         return growing.count() - (0 if add_generation_prompt else 2)
 
-    def growing(self, tools: Sequence[Tool] = ()) -> _GrowingHarmony:
+    def growing(self, tools: Sequence[Tool] | None = ()) -> _GrowingHarmony:
         """Begin a request that grows, for a `Conversation`."""
-        return _GrowingHarmony(self, self._system, [plain(tool) for tool in tools])
+        return _GrowingHarmony(self, self._system, plain_tools(tools))
 
     def _count(self, message: Dict, has_functions: bool) -> int:
         """Count a harmony message."""
@@ -171,7 +183,7 @@ class _State(NamedTuple):
         analysis: tokens of those in "analysis" before the first final one.
         has_final: there is a final one.
         ends_final: the last answer is a final one.
-        calls: names of functions, by the calls' ids.
+        replaced: what its calls have replaced in the names of functions, by the calls' ids.
         has_functions: a message has brought functions.
     """
 
@@ -179,7 +191,7 @@ class _State(NamedTuple):
     analysis: int
     has_final: bool
     ends_final: bool
-    calls: dict[str, str]
+    replaced: Mapping[str, str | None]
     has_functions: bool = False
 
 
@@ -190,6 +202,7 @@ class _GrowingHarmony:
         self._format, self._system, self._tools = harmony, system, tools
         self._messages: list[Dict] = []
         self._states: list[_State] = []
+        self._calls: dict[str, str] = {}  # the names of functions, by the calls' ids
         self._has_functions = bool(tools)
 
     def extend(self, messages: Iterable[Dict]) -> None:
@@ -197,12 +210,22 @@ class _GrowingHarmony:
 
     def truncate(self, n_messages: int) -> None:
         del self._messages[n_messages:]
+        self._forget(n_messages)
+
+    def _forget(self, n_messages: int) -> None:
+        """Forget what is known of the messages from a place on."""
+        for state in reversed(self._states[n_messages:]):
+            for identity, name in state.replaced.items():
+                if name is None:
+                    del self._calls[identity]
+                else:
+                    self._calls[identity] = name
         del self._states[n_messages:]
 
     def copy(self) -> Self:
         twin = type(self)(self._format, self._system, self._tools)
         twin._messages, twin._states = self._messages.copy(), self._states.copy()
-        twin._has_functions = self._has_functions
+        twin._calls, twin._has_functions = self._calls.copy(), self._has_functions
         return twin
 
     def count(self) -> int:
@@ -212,24 +235,25 @@ class _GrowingHarmony:
         if has != self._has_functions:
             # The system message says whether there are functions.
             self._has_functions = has
-            known.clear()
+            self._forget(0)
         if not self._messages:
             return self._head(None).total + 2
         while len(known) < len(self._messages):
             message, index = self._messages[len(known)], len(known)
             state = known[-1] if index else self._head(message)
-            expander = _Expander(self._system, self._tools, state.calls.copy())
-            parts = [*expander.expand(message, index)]
-            state = self._after(state, parts, expander.calls)
-            known.append(state)
+            called: dict[str, str] = {}
+            expander = _Expander(self._system, self._tools, ChainMap(called, self._calls))
+            state = self._after(state, [*expander.expand(message, index)])
+            known.append(state._replace(replaced={one: self._calls.get(one) for one in called}))
+            self._calls.update(called)
         state = known[-1]
         return state.total - (state.analysis if state.ends_final else 0) + 2
 
     def _head(self, first: Dict | None) -> _State:
         expander = _Expander(self._system, self._tools)
-        return self._after(_State(0, 0, False, False, {}), expander.head(first), {})
+        return self._after(_State(0, 0, False, False, {}), expander.head(first))
 
-    def _after(self, state: _State, messages: Iterable[Dict], calls: dict[str, str]) -> _State:
+    def _after(self, state: _State, messages: Iterable[Dict]) -> _State:
         total, analysis, has_final, ends_final, _, has_functions = state
         for message in messages:
             count = self._format._count(message, self._has_functions)
@@ -241,18 +265,18 @@ class _GrowingHarmony:
             if message["role"] == "assistant":
                 ends_final = channel == "final"
             has_functions = has_functions or _has_functions(message)
-        return _State(total, analysis, has_final, ends_final, calls, has_functions)
+        return _State(total, analysis, has_final, ends_final, {}, has_functions)
 
 
 class _Expander:
     """Writes messages of OpenAI's chat API as harmony's."""
 
     def __init__(
-        self, system: Dict, tools: list[Dict], calls: dict[str, str] | None = None
+        self, system: Dict, tools: list[Dict], calls: MutableMapping[str, str] | None = None
     ) -> None:
         self._system = system
         self._functions = [_function_of(tool, place) for place, tool in enumerate(tools)]
-        self.calls = {} if calls is None else calls
+        self.calls: MutableMapping[str, str] = {} if calls is None else calls
 
     def head(self, first: Dict | None) -> Iterable[Dict]:
         """Yield what comes before the first message."""
@@ -308,7 +332,7 @@ class _Expander:
                 text = _text_of(reasoning, index)
                 yield {"role": "assistant", "channel": "analysis", "content": [_part(text)]}
                 break
-        calls = message.get("tool_calls") or []
+        calls = calls_of(message, index)
         content = _texts_of(message.get("content", ""), index)
         if not calls or any(part["text"] for part in content):
             channel = "commentary" if calls else "final"

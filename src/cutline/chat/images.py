@@ -26,8 +26,8 @@ class Tiles(NamedTuple):
         # Into a square of 2048 pixels, then the shorter side to 768; never enlarged.
         scale = min(1.0, 2048 / max(width, height))
         scale *= min(1.0, 768 / (min(width, height) * scale))
-        tiles = ceil(_whole(width * scale) / 512) * ceil(_whole(height * scale) / 512)
-        return self.base + self.tile * tiles
+        columns, rows = ceil(_whole(width * scale) / 512), ceil(_whole(height * scale) / 512)
+        return self.base + self.tile * max(columns, 1) * max(rows, 1)
 
 
 class Patches(NamedTuple):

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from json import dumps
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeGuard
 
 from cutline.chat.additive import AdditiveFormat
 from cutline.chat.harmony import Harmony
 from cutline.chat.image_size import size_of_data
-from cutline.chat.images import image_rule
-from cutline.chat.messages import plain
+from cutline.chat.images import Tiles, image_rule
+from cutline.chat.messages import calls_of
 from cutline.chat.protocols import ChatFormat, Tool
 from cutline.chat.template import ChatTemplate
 from cutline.errors import ChatError, UnknownModelError, shown
@@ -113,7 +113,7 @@ class OpenAIEstimate(AdditiveFormat):
             total += sum(self._count_part(part, index, at) for at, part in enumerate(content))
         else:
             raise ChatError(f"message {index} has a 'content' that is no text: {content!r}")
-        for place, call in enumerate(message.get("tool_calls") or ()):
+        for place, call in enumerate(calls_of(message, index)):
             function = call.get("function") if isinstance(call, dict) else None
             if not isinstance(function, dict):
                 raise ChatError(f"message {index} has no function in tool_calls[{place}]")
@@ -133,32 +133,36 @@ class OpenAIEstimate(AdditiveFormat):
         detail = image.get("detail", "auto")
         if self._image_rule is None:
             raise ChatError(f"{where} is an image, and no rule is known for {self.model!r}")
-        width, height = image.get("width"), image.get("height")
-        is_sized = all(type(side) is int and side > 0 for side in (width, height))
-        if not is_sized and (size := size_of_data(image.get("url"))) is not None:
-            (width, height), is_sized = size, True
-        if not is_sized and not (detail == "low" and hasattr(self._image_rule, "base")):
+        size = image.get("width"), image.get("height")
+        if not _is_size(size):
+            size = size_of_data(image.get("url")) or (0, 0)
+        if not _is_size(size):
+            if detail == "low" and isinstance(self._image_rule, Tiles):
+                return self._image_rule.base
             raise ChatError(
                 f"{where} is an image of unknown size: add its 'width' and 'height' in pixels to "
                 "'image_url', or pass a data URL of a PNG, JPEG, GIF or WebP"
             )
-        return self._image_rule.tokens(width or 1, height or 1, detail)
+        return self._image_rule.tokens(*size, detail)
 
     def _count_around(self, tools: Sequence[Tool], add_generation_prompt: bool) -> int:
         total = 3 if add_generation_prompt else 0
         for place, tool in enumerate(tools):
-            total += self._count_tool(plain(tool), place)
+            total += self._count_tool(tool, place)
         return total + (12 if tools else 0)
 
-    def _count_tool(self, tool: Any, place: int) -> int:
-        function = tool.get("function", tool) if isinstance(tool, dict) else None
+    def _count_tool(self, tool: Mapping[str, Any], place: int) -> int:
+        function = tool.get("function", tool)
         if not isinstance(function, dict) or "name" not in function:
             raise ChatError(f"tool {place} is no function with a name: {tool!r}")
         count = self.encoding.count
         said = str(function.get("description") or "").removesuffix(".")
         is_old = self.model.startswith(("gpt-3.5", "gpt-4")) and self.encoding.name == "cl100k_base"
         total = (10 if is_old else 7) + count(f"{function['name']}:{said}")
-        properties = (function.get("parameters") or {}).get("properties")
+        parameters = function.get("parameters") or {}
+        if not isinstance(parameters, dict):
+            raise ChatError(f"tool {place} has 'parameters' that are no schema: {parameters!r}")
+        properties = parameters.get("properties")
         if not isinstance(properties, dict) or not properties:
             return total
         total += 3
@@ -169,6 +173,11 @@ class OpenAIEstimate(AdditiveFormat):
             if isinstance(choices := schema.get("enum"), list):
                 total += sum(3 + count(_text(choice)) for choice in choices) - 3
         return total
+
+
+def _is_size(sides: tuple[Any, Any]) -> TypeGuard[tuple[int, int]]:
+    """Return whether these are pixels, no more than PNG can say."""
+    return all(type(side) is int and 0 < side < 1 << 31 for side in sides)
 
 
 def _text(value: Any) -> str:

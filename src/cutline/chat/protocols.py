@@ -42,8 +42,9 @@ def need_chat_format(value: Any, argument: str) -> None:
     Raises:
         TypeError: it is none; texts and encodings have a `count`, too, and are none.
     """
-    if isinstance(value, str | TextEncoder) or not isinstance(value, ChatFormat):
+    if isinstance(value, str | TextEncoder | type) or not isinstance(value, ChatFormat):
+        got = f"the class {value.__name__}" if isinstance(value, type) else type(value).__name__
         raise TypeError(
-            f"{argument} must be a chat format such as a ChatTemplate, got "
-            f"{type(value).__name__}: cutline.chat.format_for_model(...) makes one by name"
+            f"{argument} must be a chat format such as a ChatTemplate, got {got}: "
+            "cutline.chat.format_for_model(...) makes one by name"
         )

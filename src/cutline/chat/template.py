@@ -5,12 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import partial
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from cutline.chat.compiling import compiled, planned, render_whole
 from cutline.chat.growing import count_with_special
-from cutline.chat.messages import plain, plain_messages, reasoned
+from cutline.chat.messages import (
+    need_json,
+    plain,
+    plain_messages,
+    plain_tools,
+    reasoned,
+)
 from cutline.chat.protocols import Message, Tool
+from cutline.checks import checked_flag
 from cutline.errors import ChatError, shown
 from cutline.extras import need
 from cutline.registry import encoding_of
@@ -39,13 +46,14 @@ class ChatTemplate:
         encoding: the model's, or its name.
         special_tokens: what the template calls "bos_token", "eos_token" and so on.
         variables: what else it is given, such as {"enable_thinking": False}.
-        contents_as_text: text of special tokens in messages and tools is ordinary text, so that
-            no message can end itself or begin another one. transformers makes special tokens of
-            it, and so does this by default.
+        contents_as_text: text of special tokens in messages, tools and documents is ordinary text,
+            so that no message can end itself or begin another one. transformers makes special
+            tokens of it, and so does this by default.
 
     Raises:
         ChatError: (a ValueError) the template is no valid one; or contents cannot be taken as
             text with this encoding.
+        TypeError: the template is no text, and no mapping of names to texts.
         ImportError: jinja2 is not installed: pip install 'cutline[chat]'.
 
     A template is a program of strangers. It runs in jinja2's sandbox and within the limits of
@@ -73,11 +81,11 @@ class ChatTemplate:
         contents_as_text: bool = False,
     ) -> None:
         need("jinja2", "a chat template", "chat")
-        self._sources = {"default": template} if isinstance(template, str) else dict(template)
+        self._sources = _sources_of(template)
         self.encoding = encoding_of(encoding)
-        self._given = {**(special_tokens or {}), **(plain(dict(variables or {})))}
+        self._given = {**(special_tokens or {}), **_plain_options(variables or {})}
         self._contents: Contents | None = None
-        if contents_as_text:
+        if checked_flag(contents_as_text, "contents_as_text"):
             from cutline.chat.contents import Contents
 
             self._contents = Contents.of(self.encoding)
@@ -167,7 +175,7 @@ class ChatTemplate:
         self,
         messages: Sequence[Message],
         *,
-        tools: Sequence[Tool] = (),
+        tools: Sequence[Tool] | None = (),
         add_generation_prompt: bool = True,
         documents: Sequence[Mapping[str, Any]] | None = None,
         continue_final_message: bool | str = False,
@@ -189,22 +197,28 @@ class ChatTemplate:
             ChatError: (a ValueError) the template refuses the messages, lacks a field, or was
                 stopped; names the message where that is known.
         """
-        chat = [reasoned(message) for message in plain_messages(messages)]
+        options = {"documents": documents, "continue_final_message": continue_final_message}
+        options = {**variables, **options, "add_generation_prompt": add_generation_prompt}
+        return self._written(_Request.of(messages, tools, options))
+
+    def _written(self, request: _Request) -> str:
+        chat, tools, options = request.messages, request.tools, {**request.options}
         if not chat:
             raise ChatError("a request needs at least one message, got none")
-        source = self._source_for(tools)
-        field = ""
-        if continue_final_message:
-            field = continue_final_message if isinstance(continue_final_message, str) else "content"
-            continued = _mark_end(chat, field, source)
-            add_generation_prompt = False
-        given = self._variables(tools, documents, variables)
-        given["add_generation_prompt"] = add_generation_prompt
+        chat = [reasoned(message) for message in chat]
+        prompt = checked_flag(options.pop("add_generation_prompt", True), "add_generation_prompt")
+        source, field = self._source_for(tools), ""
+        if continues := options.pop("continue_final_message", False):
+            field = continues if isinstance(continues, str) else "content"
+            chat[-1] = plain(chat[-1])
+            continued, prompt = _mark_end(chat, field, source), False
+        given = self._variables(tools, options)
+        given["add_generation_prompt"] = prompt
         text = render_whole(compiled(source), chat, given)
         return _cut_at_mark(text, continued) if field else text
 
     def encode(
-        self, messages: Sequence[Message], *, tools: Sequence[Tool] = (), **options: Any
+        self, messages: Sequence[Message], *, tools: Sequence[Tool] | None = (), **options: Any
     ) -> list[int]:
         """Encode a request.
 
@@ -219,25 +233,23 @@ class ChatTemplate:
         Raises:
             ChatError: as `render`.
         """
-        text = self.render(messages, tools=tools, **options)
-        if self._has_special(messages, tools):
-            return self._encode_as_text(text, messages, tools, options)
+        request = _Request.of(messages, tools, options)
+        text = self._written(request)
+        if self._has_special(request):
+            return self._encode_as_text(text, request)
         return self.encoding.encode(text, allowed_special="all", disallowed_special=())
 
-    def _has_special(self, messages: Sequence[Message], tools: Sequence[Tool]) -> bool:
+    def _has_special(self, request: _Request) -> bool:
         """Return whether there are texts of special tokens that are to be ordinary text."""
         contents = self._contents
-        return contents is not None and contents.has_special(plain([*messages, *tools]))
+        return contents is not None and contents.has_special(request.contents)
 
-    def _encode_as_text(
-        self, text: str, messages: Sequence[Message], tools: Sequence[Tool], options: dict[str, Any]
-    ) -> list[int]:
+    def _encode_as_text(self, text: str, request: _Request) -> list[int]:
         """Encode a request, rendered as `text`, with its contents as ordinary text."""
-        contents, given = self._contents, (plain([*messages]), plain([*tools]))
+        contents = self._contents
         assert contents is not None
-        mark = contents.mark_for([*given, text])
-        marked = [contents.marked(part, mark) for part in given]
-        written = self.render(marked[0], tools=marked[1], **options)
+        mark = contents.mark_for([request.contents, text])
+        written = self._written(request.with_contents(contents.marked(request.contents, mark)))
         if written.replace(mark, "") != text:
             raise ChatError(
                 "the chat template changes text of special tokens in the messages, so that it "
@@ -249,7 +261,7 @@ class ChatTemplate:
         self,
         messages: Sequence[Message],
         *,
-        tools: Sequence[Tool] = (),
+        tools: Sequence[Tool] | None = (),
         add_generation_prompt: bool = True,
         **options: Any,
     ) -> int:
@@ -265,26 +277,26 @@ class ChatTemplate:
             ChatError: as `render`.
         """
         options["add_generation_prompt"] = add_generation_prompt
-        text = self.render(messages, tools=tools, **options)
-        if self._has_special(messages, tools):
-            return len(self._encode_as_text(text, messages, tools, options))
+        request = _Request.of(messages, tools, options)
+        text = self._written(request)
+        if self._has_special(request):
+            return len(self._encode_as_text(text, request))
         return count_with_special(self.encoding, text)
 
-    def growing(self, tools: Sequence[Tool] = ()) -> GrowingRequest:
+    def growing(self, tools: Sequence[Tool] | None = ()) -> GrowingRequest:
         """Begin a request that grows, for a `Conversation`."""
         from cutline.chat.contents import GrowingAsText
         from cutline.chat.rendering import GrowingRequest
 
+        tools = plain_tools(tools)
         source = self._source_for(tools)
-        given = self._variables(tools, None, {})
+        given = self._variables(tools, {})
         given["add_generation_prompt"] = True
         parts = self.encoding, compiled(source), planned(source), given
         if self._contents is None:
             return GrowingRequest(*parts)
         count = partial(self.count, tools=tools)
-        return GrowingAsText(*parts).begin(
-            self._contents, count, self._contents.has_special(plain([*tools]))
-        )
+        return GrowingAsText(*parts).begin(self._contents, count, self._contents.has_special(tools))
 
     def _source_for(self, tools: Sequence[Tool]) -> str:
         """Choose a template."""
@@ -296,14 +308,69 @@ class ChatTemplate:
             "the default: pass one of them to ChatTemplate"
         )
 
-    def _variables(
-        self, tools: Sequence[Tool], documents: Any, variables: Mapping[str, Any]
-    ) -> dict[str, Any]:
-        for place, tool in enumerate(tools):
-            if not isinstance(tool, Mapping):
-                raise TypeError(f"tool {place} must be a schema, a mapping, got {shown(tool)}")
-        given = {"tools": [plain(tool) for tool in tools] or None, "documents": plain(documents)}
-        return {**self._given, **plain(dict(variables)), **given}
+    def _variables(self, tools: list[dict[str, Any]], options: Mapping[str, Any]) -> dict[str, Any]:
+        documents = options.get("documents")
+        return {**self._given, **options, "tools": tools or None, "documents": documents}
+
+
+class _Request(NamedTuple):
+    """A checked copy of a request.
+
+    Attributes:
+        messages: as of `ChatTemplate.render`.
+        tools: likewise.
+        options: its other arguments, by name.
+    """
+
+    messages: list[dict[str, Any]]
+    tools: list[dict[str, Any]]
+    options: dict[str, Any]
+
+    @classmethod
+    def of(
+        cls, messages: Any, tools: Sequence[Tool] | None, options: Mapping[str, Any]
+    ) -> _Request:
+        """Check and copy a request, whose messages and tools may be read only once."""
+        return cls(plain_messages(messages), plain_tools(tools), _plain_options(options))
+
+    @property
+    def contents(self) -> list[Any]:
+        """What others have written: messages, tools and documents."""
+        return [self.messages, self.tools, self.options.get("documents")]
+
+    def with_contents(self, contents: list[Any]) -> _Request:
+        """Return the same request with other contents."""
+        messages, tools, documents = contents
+        return self._replace(
+            messages=messages, tools=tools, options={**self.options, "documents": documents}
+        )
+
+
+def _plain_options(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Copy what else a template is given.
+
+    Raises:
+        ChatError: one has a value that JSON lacks; names it.
+    """
+    for name, value in options.items():
+        need_json(value, repr(name))
+    copied: dict[str, Any] = plain(dict(options))
+    return copied
+
+
+def _sources_of(template: Any) -> dict[str, str]:
+    """Return templates by name.
+
+    Raises:
+        TypeError: there is no text, or no mapping of names to texts.
+    """
+    sources = {"default": template} if isinstance(template, str) else template
+    if not isinstance(sources, Mapping) or not all(isinstance(x, str) for x in sources.values()):
+        raise TypeError(
+            f"template must be a str, or a mapping of names to such, got {shown(template)}: "
+            "ChatTemplate.load(...) reads a folder or a file"
+        )
+    return dict(sources)
 
 
 def _mark_end(chat: list[dict[str, Any]], field: str, source: str) -> str:
@@ -320,14 +387,16 @@ def _mark_end(chat: list[dict[str, Any]], field: str, source: str) -> str:
         raise ChatError(f"the chat template reads no {field!r}, so that it cannot be continued")
     if isinstance(content, list | tuple):
         for part in reversed(content):
-            if "text" in part:
+            if isinstance(part, dict) and isinstance(part.get("text"), str):
                 text: str = part["text"]
                 part["text"] += _TAG
                 return text
         raise ChatError(f"the {field!r} of the last message has no text to continue")
+    if not isinstance(content, str):
+        raise ChatError(f"the {field!r} of the last message is no text to continue: {content!r}")
     for name in names:
         final[name] += _TAG
-    return str(content)
+    return content
 
 
 def _cut_at_mark(text: str, continued: str) -> str:

@@ -8,13 +8,13 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate, groupby
-from operator import index
 from typing import Any, get_args
 
+from cutline.chat.messages import need_iterable
 from cutline.chat.protocols import ChatFormat, Message, Tool, need_chat_format
 from cutline.chat.removals import Removals, Unit, first_that_fits
 from cutline.chat.turns import check_messages
-from cutline.checks import checked_budget
+from cutline.checks import checked_budget, checked_integer, checked_order
 from cutline.errors import BudgetError, shown
 
 __all__ = ["Trimmed", "trim"]
@@ -76,7 +76,7 @@ def trim(
     max_tokens: int,
     chat_format: ChatFormat,
     *,
-    tools: Sequence[Tool] = (),
+    tools: Iterable[Tool] | None = (),
     reserve: int = 0,
     unit: Unit = "turn",
     pinned: Collection[int] = (),
@@ -105,7 +105,7 @@ def trim(
         chat_format: counts requests. If it has a method `message_counts(messages)` that returns the
             tokens of each message, fewer requests are counted; the result is the same, unless
             `low_water` is given.
-        tools: the schemas that are sent along.
+        tools: the schemas that are sent along; None: there are none.
         reserve: how much of the budget is kept for the answer.
         unit: what goes at once: a "turn", or a "step", for agents that work for long on one
             message.
@@ -126,7 +126,7 @@ def trim(
         BudgetError: (a ValueError) what must stay is over budget.
         ValueError: a tool's result has no call, or a call no result; a message has no role; an
             option is out of range.
-        TypeError: a message is no mapping, or the format is none.
+        TypeError: a message is no mapping, the format is none, or an option is of the wrong type.
         IndexError: an index in `pinned` or `priority` is out of range.
 
     Cost: O(log(messages)) counts of a request, 3 if each token has about as many characters; with
@@ -148,6 +148,7 @@ def trim(
     22 of 30 tokens, 42 before; 10 more for the answer
     """
     need_chat_format(chat_format, "chat_format")
+    need_iterable(messages, "messages", "mappings")
     given = list(messages)
     check_messages(given)
     max_tokens, reserve = checked_budget(max_tokens), checked_budget(reserve, "reserve")
@@ -156,7 +157,7 @@ def trim(
     stays = frozenset(_place(i, given, "pinned") for i in pinned)
     ranks = {_place(i, given, "priority"): rank for i, rank in (priority or {}).items()}
 
-    request = _Request(given, chat_format, tools)
+    request = _Request(given, chat_format, _listed(tools))
     before = request.count(range(len(given)))
     if before <= max_tokens - reserve:
         return Trimmed(given, (), (), before, before, max_tokens, reserve)
@@ -278,7 +279,10 @@ def _summarized(
     """Put a summary where the first removed message stood, if it fits."""
     made: Any = summarize([request.messages[i] for i in trimmed.removed])
     summary: Message = {"role": "user", "content": made} if isinstance(made, str) else made
-    check_messages([summary])
+    try:
+        check_messages([summary, {"role": "user"}])  # nothing before the last step may wait
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"what summarize returned is no message to send: {error}") from None
     before = trimmed.removed[0]
     messages = [*trimmed.messages[:before], summary, *trimmed.messages[before:]]
     token_count = request.count_messages(messages)
@@ -308,15 +312,25 @@ def _too_much(
     )
 
 
+def _listed(tools: Iterable[Tool] | None) -> Sequence[Tool]:
+    """Return tools as what can be read many times."""
+    if tools is None:
+        return ()
+    need_iterable(tools, "tools", "schemas")
+    return tools if isinstance(tools, Sequence) else [*tools]
+
+
 def _place(i: int, messages: list[Message], option: str) -> int:
     """Return an index as one from the start.
 
     Raises:
         IndexError: there is no such message.
+        TypeError: it is no integer.
     """
-    if not -len(messages) <= index(i) < len(messages):
-        raise IndexError(f"{option} names message {i}, and there are {len(messages)}")
-    return index(i) % len(messages)
+    place = checked_integer(i, f"an index in {option}")
+    if not -len(messages) <= place < len(messages):
+        raise IndexError(f"{option} names message {place}, and there are {len(messages)}")
+    return place % len(messages)
 
 
 def _check_options(
@@ -329,12 +343,21 @@ def _check_options(
     """Check options against one another.
 
     Raises:
+        TypeError: one is of the wrong type.
         ValueError: one is out of range, or two exclude each other.
     """
     if unit not in get_args(Unit):
         raise ValueError(f"unit must be one of {get_args(Unit)}, got {shown(unit)}")
-    if low_water is not None and not 0 <= low_water < 1:
-        raise ValueError(f"low_water must be from 0 to less than 1, got {shown(low_water)}")
+    if low_water is not None:
+        checked_order(low_water, "low_water")
+        if not 0 <= low_water < 1:
+            raise ValueError(f"low_water must be from 0 to less than 1, got {shown(low_water)}")
+    if not isinstance(priority, Mapping | None):
+        raise TypeError(
+            f"priority must be a mapping from indices of messages to numbers, got {shown(priority)}"
+        )
+    for rank in (priority or {}).values():
+        checked_order(rank, "priority")
     if low_water is not None and priority:
         raise ValueError(
             "low_water and priority exclude each other: what goes by priority may stand at the "

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
+from cutline.chat.messages import calls_of
 from cutline.chat.protocols import Message
 from cutline.errors import shown
 
@@ -69,9 +70,7 @@ def _check_step(messages: Sequence[Message], step: range, *, is_last: bool) -> N
     """Check the calls of a step against its results."""
     first = messages[step.start]
     is_answer = first["role"] == "assistant"
-    calls = [_id_of(call, "id") for call in first.get("tool_calls") or ()] if is_answer else []
-    if is_answer and first.get("function_call") is not None:
-        calls.append(None)
+    calls = [_id_of(call, "id") for call in calls_of(first, step.start)] if is_answer else []
     places = [i for i in step if messages[i]["role"] in _RESULTS]
     results = [_id_of(messages[i], "tool_call_id") for i in places]
     if None in calls or None in results:

@@ -128,13 +128,9 @@ def _checked_share(min_fill: float) -> float:
 
 
 def _check_template(template: object, count_text: CountText | None) -> None:
-    from cutline.template import Template
+    from cutline.template import need_template
 
-    if not isinstance(template, Template):
-        raise TypeError(
-            f"template must be a cutline.Template, got {type(template).__name__}: such as "
-            "cutline.Template('passage: {text}')"
-        )
+    need_template(template)
     if count_text is not None:
         raise TypeError(
             "template and count_text are both given: the template says what is sent, so leave "

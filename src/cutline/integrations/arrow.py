@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from cutline.chunking.chunkers import Chunker
 from cutline.encoding import Encoding
-from cutline.errors import SourceError, shown_type
+from cutline.errors import SourceError
 from cutline.integrations.chunk_columns import CHUNK_COLUMNS, chunk_columns, chunk_fields
 from cutline.integrations.describing import chunker_of
 from cutline.integrations.text_column import TextColumn, need_pyarrow
@@ -261,10 +261,7 @@ def encode_batch(
 
 def _checked_encoding(batch: object, encoding: Encoding | str) -> Encoding:
     _need_tabular(batch)
-    encoding = encoding_of(encoding)
-    if not isinstance(encoding, Encoding):
-        raise TypeError(f"encoding must be an Encoding or its name, got {shown_type(encoding)}")
-    return encoding
+    return encoding_of(encoding)
 
 
 def _need_tabular(batch: object) -> None:

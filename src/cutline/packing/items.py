@@ -4,7 +4,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from cutline.checks import checked_flag, checked_integer, plain_text
+from cutline.checks import (
+    checked_flag,
+    checked_integer,
+    checked_order,
+    hint_for,
+    need_several,
+    plain_text,
+)
 from cutline.counting.truncating import Keep, check_options
 from cutline.errors import shown
 
@@ -39,7 +46,7 @@ class Item:
     def __post_init__(self) -> None:
         plain_text(self.text)
         check_options(0, self.keep, "", "character")
-        _check_priority(self.priority)
+        checked_order(self.priority, "priority")
         if self.min_tokens is not None and checked_integer(self.min_tokens, "min_tokens") < 0:
             raise ValueError(f"min_tokens must be 0 or more, or None, got {self.min_tokens}")
         _check_overhead(self.overhead_tokens)
@@ -88,8 +95,7 @@ class Group:
         overhead_tokens: int = 0,
         fill: Fill = "priority",
     ) -> None:
-        if isinstance(items, str):
-            raise TypeError("items must be texts or Items, got one str: put it into a list")
+        need_several(items, "items")
         if max_tokens is not None:
             check_options(max_tokens, "start", "", "character")
         if fill not in ("priority", "newest", "oldest"):
@@ -98,9 +104,9 @@ class Group:
         for name, value in (
             ("items", tuple(map(item_of, items))),
             ("max_tokens", max_tokens),
-            ("separator", plain_text(separator)),
-            ("before", plain_text(before)),
-            ("after", plain_text(after)),
+            ("separator", plain_text(separator, "separator")),
+            ("before", plain_text(before, "before")),
+            ("after", plain_text(after, "after")),
             ("overhead_tokens", overhead_tokens),
             ("fill", fill),
         ):
@@ -117,18 +123,8 @@ def item_of(one: str | Item) -> Item:
         return one
     if isinstance(one, str):
         return Item(one)
-    hint = ": pass its text" if hasattr(one, "text") else ""
+    hint = ": pass its text" if hasattr(one, "text") else hint_for(one)
     raise TypeError(f"items must be texts or Items, got {type(one).__name__}{hint}")
-
-
-def _check_priority(priority: float) -> None:
-    """Refuse what has no place in an order."""
-    try:
-        has_place = priority < 0 or priority >= 0
-    except TypeError:
-        raise TypeError(f"priority must be a number, got {shown(priority)}") from None
-    if not has_place:
-        raise ValueError("priority must be a number that others can be compared with, got nan")
 
 
 def _check_overhead(tokens: int) -> None:

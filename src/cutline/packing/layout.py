@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Final, NamedTuple
 
+from cutline.checks import need_several
 from cutline.packing.items import Group, Item, PackedItem, item_of
 
 __all__ = ["CONTEXT", "Around", "Entry", "Layout"]
@@ -44,8 +45,7 @@ class Layout:
     """
 
     def __init__(self, given: Iterable[str | Item | Group], separator: str | None) -> None:
-        if isinstance(given, str):
-            raise TypeError("items must be texts or Items, got one str: put it into a list")
+        need_several(given, "items")
         self.separator = separator
         self.entries: list[Entry] = []
         self.groups: dict[int, Group] = {}

@@ -83,7 +83,7 @@ def pack(
     counting = counter_allowing(encoding, allowed_special)
     max_tokens = checked_integer(max_tokens, "max_tokens")
     marker = check_options(max_tokens, "start", marker, boundary)
-    layout = Layout(items, None if separator is None else plain_text(separator))
+    layout = Layout(items, None if separator is None else plain_text(separator, "separator"))
     limits = [Framed(counting, max_tokens), *(Framed(*one) for one in further_limits(also_fits))]
     scopes = [_Scope(None, limits)]
     for part, group in layout.groups.items():

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from operator import index
 from typing import Any, TypeVar
 
-from cutline.checks import checked_integer
+from cutline.checks import checked_integer, need_several
 from cutline.errors import BudgetError, shown
 
 __all__ = ["batches"]
@@ -55,8 +55,11 @@ def batches(
     for name, limit in limits.items():
         if checked_integer(limit, name) < 1:
             raise ValueError(f"{name} must be 1 or more, got {limit}")
-    if isinstance(chunks, str):
-        raise TypeError("chunks must be several, got one str: put it into a list")
+    need_several(chunks, "chunks")
+    if count is not None and not callable(count):
+        raise TypeError(
+            f"count must be a function, such as encoding.count, got {type(count).__name__}"
+        )
     # Limits are checked now, not when the first batch is asked for.
     return _batches(chunks, max_tokens, max_items, max_item_tokens, count or _known_count)
 
@@ -96,9 +99,14 @@ def _known_count(item: Any) -> Any:
     try:
         return item.token_count
     except AttributeError:
+        hint = "pass count=encoding.count for texts"
+        if isinstance(item, Mapping):
+            hint = "pass count=operator.itemgetter('token_count') for rows that have it"
+        elif hasattr(item, "chunk"):
+            hint = "pass its chunk"
         raise TypeError(
             f"an item must be a chunk, or a pair of a text and its number of tokens, got "
-            f"{type(item).__name__}: pass count=encoding.count for texts"
+            f"{type(item).__name__}: {hint}"
         ) from None
 
 

@@ -8,8 +8,9 @@ from functools import cached_property
 from operator import attrgetter
 from typing import NamedTuple
 
-from cutline.checks import checked_budget
+from cutline.checks import checked_budget, checked_order, need_several
 from cutline.chunks import Chunk
+from cutline.errors import OffsetError
 from cutline.protocols import SliceCounter, TokenCounter
 from cutline.registry import token_counter_of
 
@@ -42,6 +43,8 @@ def merge_hits(
         repeats a character. Counts are those of the joined texts; headings those of its first part.
 
     Raises:
+        TypeError: a hit or a parent is no chunk.
+        OffsetError: (a ValueError) its offsets are not those of its text.
         ValueError: hits or parents disagree about a character, so they are of several texts; or a
             number is out of range.
         SurrogateError: (a ValueError) a text has surrogate code points.
@@ -54,10 +57,12 @@ def merge_hits(
     >>> [(hit.start_index, hit.text) for hit in merge_hits([four, two, one], "o200k_base")]
     [(0, 'a b c d'), (11, ' g h')]
     """
+    checked_order(min_share, "min_share")
     if not 0 < min_share <= 1:
         raise ValueError(f"min_share must be more than 0 and at most 1, got {min_share}")
     budget = None if max_tokens is None else checked_budget(max_tokens)
-    found, around = list(hits), sorted(parents, key=lambda one: (_length(one), one.start_index))
+    found, around = _checked(hits, "hits"), _checked(parents, "parents")
+    around.sort(key=lambda one: (_length(one), one.start_index))
     passages = _Passages(_runs([*found, *around], token_counter_of(encoding)), budget)
     for hit in found:
         passages.add(hit)
@@ -65,6 +70,28 @@ def merge_hits(
         if passages.covered(parent) >= max(1, min_share * _length(parent)):
             passages.add(parent)
     return passages.chunks()
+
+
+def _checked(chunks: Iterable[Chunk], name: str) -> list[Chunk]:
+    """Return chunks as a list.
+
+    Raises:
+        TypeError: one is none.
+        OffsetError: the offsets of one are not those of a text of its length.
+    """
+    need_several(chunks, name)
+    checked = list(chunks)
+    for place, chunk in enumerate(checked):
+        if not isinstance(chunk, Chunk):
+            hint = ": pass its chunk" if hasattr(chunk, "chunk") else ""
+            got = type(chunk).__name__
+            raise TypeError(f"{name}[{place}] must be a cutline.Chunk, got {got}{hint}")
+        if chunk.start_index < 0 or _length(chunk) != len(chunk.text):
+            raise OffsetError(
+                f"{name}[{place}] has the offsets {_span(chunk)}, which are not those of a text of "
+                f"{len(chunk.text)} characters: {chunk.text[:40]!r}"
+            )
+    return checked
 
 
 def _length(chunk: Chunk) -> int:

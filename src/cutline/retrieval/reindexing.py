@@ -88,7 +88,8 @@ def _hash(chunk: Stored, place: str) -> str:
     if isinstance(chunk, Chunk):
         return chunk.content_hash
     if not isinstance(chunk, Mapping):
-        raise TypeError(f"{place} must be a Chunk or a mapping, got {type(chunk).__name__}")
+        hint = ": pass its chunk" if hasattr(chunk, "chunk") else ""
+        raise TypeError(f"{place} must be a Chunk or a mapping, got {type(chunk).__name__}{hint}")
     found = chunk.get("content_hash")
     if not isinstance(found, str):
         raise ValueError(

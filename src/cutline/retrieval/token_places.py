@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TypeAlias
+from operator import index
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cutline.checks import plain_text, utf8_of
+from cutline.checks import need_several, plain_text, utf8_of
 from cutline.chunks import Chunk
 from cutline.encoding import Encoding
 from cutline.errors import OffsetError
@@ -18,7 +19,7 @@ from cutline.wrapping import WrappedTokenizer
 
 __all__ = ["token_places", "token_spans"]
 
-Part: TypeAlias = Chunk | tuple[int, int]
+Part: TypeAlias = Chunk | tuple[int, int] | Any  # of other libraries
 
 
 def token_spans(
@@ -33,7 +34,8 @@ def token_spans(
 
     Args:
         text: the whole text.
-        chunks: chunks of the text, by any chunker, or half-open spans of it in code points.
+        chunks: chunks of the text, by any chunker, with offsets that `verify` reads; or half-open
+            spans of it in code points.
         encoding: an `Encoding`, its name, or a wrapped tokenizer that gives offsets.
 
     Returns:
@@ -44,7 +46,7 @@ def token_spans(
     Raises:
         OffsetError: (a ValueError) a chunk is reversed or leaves the text; names it.
         SurrogateError: (a ValueError) the text has surrogate code points.
-        TypeError: the tokenizer gives no offsets.
+        TypeError: the tokenizer gives no offsets, or a chunk has none.
 
     Cost: linear in the text, and logarithmic in it for each chunk.
     Source: docs/late-chunking.md.
@@ -55,7 +57,7 @@ def token_spans(
     [[0, 7], [6, 12]]
     """
     text = plain_text(text)
-    places = _checked_places(chunks, len(text))
+    places = _checked_places(chunks, text)
     starts, ends = token_places(text, token_counter_of(encoding)).T
     starts = np.minimum(starts, max(len(text) - 1, 0))
     ends = np.maximum(ends, starts + 1)  # what stands for no character
@@ -67,11 +69,9 @@ def token_spans(
     return np.stack([first, last], axis=1).astype(np.int64)
 
 
-def _checked_places(chunks: Iterable[Part], length: int) -> NDArray[np.int64]:
-    spans = [
-        (chunk.start_index, chunk.end_index) if isinstance(chunk, Chunk) else chunk
-        for chunk in chunks
-    ]
+def _checked_places(chunks: Iterable[Part], text: str) -> NDArray[np.int64]:
+    need_several(chunks, "chunks")
+    spans, length = [_span(chunk, place, text) for place, chunk in enumerate(chunks)], len(text)
     for place, (start, end) in enumerate(spans):
         if not 0 <= start <= end <= length:
             raise OffsetError(
@@ -79,6 +79,32 @@ def _checked_places(chunks: Iterable[Part], length: int) -> NDArray[np.int64]:
                 "characters: are they chunks of this text?"
             )
     return np.array(spans, dtype=np.int64).reshape(-1, 2)
+
+
+def _span(chunk: Any, place: int, text: str) -> tuple[int, int]:
+    """Return a chunk's offsets; those of other libraries' chunks are read as `verify` does.
+
+    Raises:
+        TypeError: it has none.
+    """
+    if isinstance(chunk, Chunk):
+        return chunk.start_index, chunk.end_index
+    if not hasattr(chunk, "keys"):
+        try:
+            start, end = map(index, chunk)
+        except (TypeError, ValueError):
+            pass
+        else:
+            return start, end
+    from cutline.verification.duck_typing import read_chunk
+
+    read = read_chunk(chunk, place, text)
+    if read.start is None:
+        raise TypeError(
+            f"chunk {place}, of type {type(chunk).__name__}, has no offset: pass chunks that have "
+            "a start_index, or pairs of offsets"
+        )
+    return read.start, read.start + len(read.text) if read.end is None else read.end
 
 
 def token_places(text: str, encoding: TokenCounter) -> NDArray[np.int64]:

@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from cutline.checks import checked_integer, plain_text
+from cutline.checks import checked_flag, checked_integer, need_several, plain_text
 from cutline.counting.limits import AlsoFits, Limit, further_limits, unit_of
-from cutline.template import SENT_TOKENS, Template
+from cutline.template import SENT_TOKENS, Template, need_template
 from cutline.verification.duck_typing import (
     ReadChunk,
     Tokenizer,
@@ -93,14 +93,16 @@ def verify(
     - over budget: chunk 1: 4 bytes, over the 3 of also_fits: ' two'
     """
     text = plain_text(text)
-    if isinstance(chunks, str):
-        raise TypeError("chunks must be several, got one str: put it into a list")
+    need_several(chunks, "chunks")
     chunk_size = checked_integer(chunk_size, "chunk_size")
     chunk_overlap = checked_integer(chunk_overlap, "chunk_overlap")
     if chunk_size < 1:
         raise ValueError(f"chunk_size must be 1 or more tokens, got {chunk_size}")
     if chunk_overlap < 0:
         raise ValueError(f"chunk_overlap must be 0 or more tokens, got {chunk_overlap}")
+    strip = checked_flag(strip, "strip")
+    if template is not None:
+        need_template(template)
     count, limits = counter_of(encoding), further_limits(also_fits, 1, named_count_of)
     sending = _Sending(template, count_text, count, _special_tokens(template, encoding))
     if template is not None:

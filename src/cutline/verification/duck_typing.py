@@ -9,7 +9,7 @@ from contextlib import suppress
 from numbers import Integral
 from typing import Any, NamedTuple
 
-from cutline.checks import plain_text
+from cutline.checks import checked_integer, plain_text
 from cutline.chunks import Chunk
 from cutline.encoding import Encoding
 from cutline.protocols import TokenCounter
@@ -65,10 +65,11 @@ def read_chunk(chunk: Any, number: int, source: str) -> ReadChunk:
             return ReadChunk(source[max(start, 0) : max(end, 0)], start, end, None)
     text = first_of(chunk, TEXT_NAMES, str)
     if text is None:
+        hint = "; pass its chunk" if hasattr(chunk, "chunk") else ""
         raise TypeError(
             f"chunk {number}, of type {type(chunk).__name__}, has no text: it must be a str, a "
             "pair of offset and str, a pair of offsets, or have one of "
-            f"{', '.join(TEXT_NAMES)} as attribute or key"
+            f"{', '.join(TEXT_NAMES)} as attribute or key{hint}"
         )
     numbers = (_number(chunk, names) for names in (START_NAMES, END_NAMES, COUNT_NAMES))
     return ReadChunk(plain_text(text), *numbers)
@@ -139,7 +140,7 @@ def counter_of(encoding: Tokenizer) -> Callable[[str], int]:
     if hasattr(encoding, "encode"):
         return _encoder_counter(encoding.encode)
     if callable(encoding):
-        return encoding
+        return _checked_counter(encoding)
     raise TypeError(
         "encoding must be an Encoding, a name, a function that counts tokens, or an object with "
         f"encode(), got {type(encoding).__name__}"
@@ -173,6 +174,15 @@ def _encoder_counter(encode: Callable[..., Any]) -> Callable[[str], int]:
     def count(text: str) -> int:
         tokens = encode(text, **options)
         return len(getattr(tokens, "ids", tokens))
+
+    return count
+
+
+def _checked_counter(counter: Callable[[str], Any]) -> Callable[[str], int]:
+    """Count with a function of the caller's."""
+
+    def count(text: str) -> int:
+        return checked_integer(counter(text), "what the function that counts returns")
 
     return count
 

@@ -2,8 +2,9 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
+from cutline.checks import need_several
 from cutline.counting.limits import AlsoFits
 from cutline.errors import shown
 from cutline.template import Template
@@ -12,6 +13,8 @@ from cutline.verification.duck_typing import Tokenizer, read_chunk
 from cutline.verification.report import Finding, Report
 
 __all__ = ["verify_levels"]
+
+_OF_NODES: Final = ("chunk", "id", "parent", "parent_id", "children")
 
 
 def verify_levels(
@@ -59,6 +62,10 @@ def verify_levels(
     ...     print(finding)
     wrong children: chunk 0: its parent is 1, but it is a child of 0
     """
+    need_several(levels, "levels")
+    need_several(sizes, "sizes")
+    levels, sizes = [[*level] for level in levels], [*sizes]
+    _need_nodes(levels)
     if len(levels) != len(sizes):
         raise ValueError(
             f"sizes must be one for each of the {len(levels)} levels, got {shown(sizes)}"
@@ -76,6 +83,22 @@ def verify_levels(
         reports.append(replace(report, findings=tuple(findings)))
         above = level
     return reports
+
+
+def _need_nodes(levels: Sequence[Sequence[Any]]) -> None:
+    """Refuse what are no nodes.
+
+    Raises:
+        TypeError: one lacks what nodes have; names it.
+    """
+    for height, level in enumerate(levels):
+        for place, node in enumerate(level):
+            lacks = [name for name in _OF_NODES if not hasattr(node, name)]
+            if lacks:
+                raise TypeError(
+                    f"levels[{height}][{place}] must be a node, with {', '.join(_OF_NODES)}, got "
+                    f"{type(node).__name__}, which has no {lacks[0]}: verify checks mere chunks"
+                )
 
 
 def _number(finding: Finding, last: int) -> int:

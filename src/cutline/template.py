@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from math import isnan
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn, Self
 
@@ -350,9 +349,10 @@ def _value(name: str, value: object) -> str:
 
 def _is_missing(value: object) -> bool:
     """Return whether a value is None, or what tables have in its place: nan, NaT or NA."""
-    if value is None or (isinstance(value, float) and isnan(value)):
-        return True
-    return type(value).__name__ in ("NAType", "NaTType")
+    try:
+        return value is None or bool(value != value)
+    except (ArithmeticError, TypeError, ValueError):  # NA is neither; arrays are several
+        return type(value).__name__ == "NAType"
 
 
 def need_template(template: object) -> None:

@@ -10,6 +10,7 @@ import cutline
 from cutline.chunking import plain_finder
 from cutline.chunking.chunk_finder import ChunkFinder
 from cutline.chunking.chunk_stream import ChunkStream, window_finder
+from cutline.counting import few_slices as counting_few
 from cutline.counting.few_slices import FewSlices, few_slices
 from cutline.pretokenize.neighbours import Neighbours
 from cutline.tables import build_scanner
@@ -27,6 +28,7 @@ OTHERS = (r"\w+", r"[a-z]+|\d{1,3}| ", r"a+b|[ab]| +", r"\S+\s|.|\n", r"[^ ]+", 
 @pytest.fixture(autouse=True)
 def chunks_of_any_size(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(plain_finder, "LEAST_TOKENS", 1)
+    monkeypatch.setattr(counting_few, "SHARE", 1e9)
 
 
 def text_of(rng: random.Random) -> str:
@@ -94,7 +96,7 @@ def test_counts_are_those_of_slices(n_texts: int) -> None:
     rng, n_few = random.Random(5), 0
     for _ in range(n_texts):
         encoding, text = cutline.get_encoding(rng.choice(NAMES)), text_of(rng)
-        few = few_slices(encoding, text)
+        few = few_slices(encoding, text, 64)
         if few is None:
             continue
         n_few += 1
@@ -130,7 +132,7 @@ def test_long_pieces_are_counted_otherwise(n: int) -> None:
             f"{long} one two",
             f"{'one ' * 50}{long}{' two' * 50}",
         ):
-            few = few_slices(encoding, text)
+            few = few_slices(encoding, text, 64)
             assert few is None or n < 1_100 or long[-1] not in "a日 ", n
             chunks = cutline.TextChunker(encoding, 70).chunk(text)
             assert "".join(chunk.text for chunk in chunks) == text
@@ -142,10 +144,10 @@ def test_long_pieces_are_counted_otherwise(n: int) -> None:
 
 def test_what_is_not_counted_so() -> None:
     encoding, text = cutline.get_encoding("o200k_base"), "one two three " * 99
-    assert few_slices(encoding, text) is not None
-    assert few_slices(object(), text) is None
+    assert few_slices(encoding, text, 64) is not None
+    assert few_slices(object(), text, 64) is None
     with pytest.raises(cutline.SurrogateError, match="3"):
-        few_slices(encoding, "one\ud800")
+        few_slices(encoding, "one\ud800", 64)
     plain = cutline.TextChunker(encoding, 200)._rules
     assert plain_finder.asks_few(plain)
     for options in (
@@ -164,3 +166,15 @@ def test_parts_and_wholes_are_cut_alike() -> None:
     for width in (7, 1_000, 50_000):
         parts = [text[at : at + width] for at in range(0, len(text), width)]
         assert [*cutline.TextChunker(encoding, 64).iter_chunks(parts)] == whole
+
+
+def test_starts_far_apart_are_not_counted_from(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is between two of them would be counted again for each place where a chunk might end."""
+    monkeypatch.undo()
+    encoding = cutline.get_encoding("o200k_base")
+    far = ("a b c d" + "\u2029" * 900) * 20
+    assert few_slices(encoding, far, 64) is None
+    assert few_slices(encoding, far, 512) is None
+    assert few_slices(encoding, far, 1 << 20) is not None
+    # One such stretch in ordinary text is counted again in few chunks only.
+    assert few_slices(encoding, "one two three\n" * 5_000 + "\u2029" * 900, 64) is not None

@@ -58,12 +58,13 @@ def test_chunks_by_runs_are_those_found_by_counting(
     name: str, n_texts: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(few_slices, "LEAST_TOKENS", 1)
+    monkeypatch.setattr(few_slices, "SHARE", 1e9)
     rng, encoding = random.Random(name), loaded(name, tmp_path)
     n_by_runs = n_quick = 0
     for _ in range(n_texts):
         text = "".join(text_of(rng, words_of(rng)) for _ in range(rng.randint(1, 4)))
         counter = encoding.intervals(text)
-        n_by_runs += isinstance(counter, SpelledCounter) and counter._run_sums is not None
+        n_by_runs += isinstance(counter, SpelledCounter) and counter._sums_for(9) is not None
         n_quick += check_breaks(rng, encoding, text)
         check_tokens(rng, encoding, text)
     assert n_quick >= n_by_runs / 4
@@ -78,7 +79,7 @@ def test_long_runs_are_counted_otherwise(tmp_path: Path) -> None:
             counter = encoding.intervals(text)
             assert isinstance(counter, SpelledCounter)
             # A start is at most some runs before the long one.
-            assert (counter._run_sums is None) == (n >= 1024) or 1000 < n < 1024, n
+            assert (counter._sums_for(9_999) is None) == (n > 1024) or 1000 < n <= 1024, n
             chunks = cutline.TextChunker(encoding, 64).chunk(text)
             assert "".join(chunk.text for chunk in chunks) == text
             assert all(encoding.count(one.text) == one.token_count <= 64 for one in chunks)

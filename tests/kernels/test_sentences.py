@@ -28,7 +28,7 @@ MARKUP = regex.compile(
 )
 BLANKS = regex.compile(r"\p{SB=Sp}*")
 ANY_BLANK = regex.compile(r"[\p{SB=Sp}\p{SB=Sep}\p{SB=CR}\p{SB=LF}]")
-GOES_ON = regex.compile(r"[\p{SB=Lower}\p{SB=Sep}\p{SB=CR}\p{SB=LF}]|\z")
+GOES_ON = regex.compile(r"[\p{SB=Lower}\p{SB=Sep}\p{SB=CR}\p{SB=LF}]|\Z")
 
 
 @cache

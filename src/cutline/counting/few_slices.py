@@ -18,13 +18,20 @@ from cutline.text_encoder import TextEncoder
 __all__ = ["LEAST_TOKENS", "FewSlices", "few_slices"]
 
 LEAST_TOKENS = 64
-"""Of a slice: what is counted at both its ends is little beside it."""
+"""Of a slice."""
+SHARE = 0.25
+"""Of a slice's tokens at most is what is counted again at one of its ends, on average."""
 
 
-def few_slices(encoding: object, text: str) -> "FewSlices | None":
+def few_slices(encoding: object, text: str, n: int) -> "FewSlices | None":
     """Return what counts few slices of a text, none of which shares text with another.
 
     None: another counter is needed, because the encoding changes the text, or its pieces are long.
+
+    Args:
+        encoding: counts.
+        text: any text.
+        n: tokens of a slice.
 
     Raises:
         SurrogateError: (a ValueError) the text has a surrogate.
@@ -33,7 +40,7 @@ def few_slices(encoding: object, text: str) -> "FewSlices | None":
         return None
     if encoding._changes(text):
         return None
-    sums = PieceSums(encoding, text, utf8_of(text))
+    sums = PieceSums(encoding, text, SHARE * n, utf8_of(text))
     return FewSlices(encoding, text, sums) if sums.are_known else None
 
 

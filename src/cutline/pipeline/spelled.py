@@ -66,6 +66,8 @@ class SpelledCounter(SliceCounter):
         self._leads = bool(self._prefix or self._takes_blank)
         # A place, and the first safe split point after it.
         self._last_edge = (0, 0)
+        # The tokens of the last slices that were counted by runs, and what counts them.
+        self._sums: tuple[int, RunSums | None] = (0, None)
 
     @cached_property
     def _spelling(self) -> tuple[str, SpelledPlaces | None]:
@@ -84,12 +86,16 @@ class SpelledCounter(SliceCounter):
         """What counts any slice of the changed text."""
         return IntervalCounter._of_normalized(self._encoding, self._changed)
 
-    @cached_property
-    def _run_sums(self) -> RunSums | None:
-        """What counts slices by their runs; None: the text is not counted so."""
-        rules = self._pipeline.run_rules
-        sums = None if rules is None else RunSums(self._encoding, self._text, rules)
-        return sums if sums is not None and sums.are_known else None
+    def _sums_for(self, n: int) -> RunSums | None:
+        """Return what counts slices of n tokens by their runs; None: the text is not counted so."""
+        known, sums = self._sums
+        if known != n:
+            rules, sums = self._pipeline.run_rules, None
+            if rules is not None:
+                made = RunSums(self._encoding, self._text, few_slices.SHARE * n, rules)
+                sums = made if made.are_known else None
+            self._sums = n, sums
+        return sums
 
     @property
     def nbytes(self) -> int:
@@ -124,7 +130,7 @@ class SpelledCounter(SliceCounter):
         Few slices are asked for, if chunks are long and share nothing: then by runs.
         """
         if overlap is None and n >= few_slices.LEAST_TOKENS and "_inner" not in vars(self):
-            sums = self._run_sums
+            sums = self._sums_for(n)
             if sums is not None:
                 return cut_few_at_breaks(sums, floor, until, n, min_fill, kinds, renew)
         return cut_spelled_at_breaks(

@@ -73,18 +73,20 @@ cdef class FewSums:
     Args:
         encoder: counts.
         text: has neither surrogates nor added tokens.
+        most: tokens from one place to the next, as many as a character finds around it on average.
 
     Attributes:
-        are_known: False: some places are so far apart that counting slices would take long.
+        are_known: False: places are so far apart that counting slices would take long.
     """
 
-    def __cinit__(self, Encoder encoder not None, str text not None, *_):
+    def __cinit__(self, Encoder encoder not None, str text not None, double most, *_):
         self.encoder = encoder
         self.held = text
         self.text = characters_of(text)
         memset(&self.starts, 0, sizeof(FewStarts))
         self.starts.gap = GAP
         self.starts.last = -GAP
+        self.starts.most = most
 
     def __dealloc__(self):
         free(self.starts.items)

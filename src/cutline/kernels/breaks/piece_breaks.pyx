@@ -8,7 +8,7 @@ cimport cython
 
 from cutline.kernels.base.characters cimport Characters
 from cutline.kernels.base.common cimport (
-    INTERRUPTED, NO_LIMIT, NO_MEMORY, NOT_FOUND, UNKNOWN, characters_in, is_continuation, uint8_t,
+    INTERRUPTED, NO_LIMIT, NOT_FOUND, UNKNOWN, characters_in, is_continuation, uint8_t,
     uint32_t,
 )
 from cutline.kernels.base.signals cimport is_interrupted
@@ -18,7 +18,7 @@ from cutline.kernels.encode.batches cimport (
     Batch, OwnedState, Source, count_batch, fill_batch, use_lanes,
 )
 from cutline.kernels.encode.encoder cimport text_utf8
-from cutline.kernels.encode.few_starts cimport FAR, add_few_start
+from cutline.kernels.encode.few_starts cimport add_few_start, end_starts
 from cutline.kernels.scan.scan cimport Scanner, next_class
 
 cdef enum:
@@ -30,13 +30,13 @@ cdef class PieceSums(FewSums):
     """The tokens before some of the pieces of a text.
 
     Args:
-        encoder, text: see `FewSums`; nothing changes the text before it is split.
+        encoder, text, most: see `FewSums`; nothing changes the text before it is split.
         owner: its UTF-8: bytes, or the text itself where it is ASCII. Not kept.
     """
 
     cdef Source source
 
-    def __cinit__(self, encoder, text, owner not None):
+    def __cinit__(self, encoder, text, double most, owner not None):
         self.source = self.encoder.source()
         if self.source.scanner != NULL and self.source.scanner.apart != NULL:
             self.build(self.encoder.take_state(), owner)
@@ -71,14 +71,14 @@ cdef class PieceSums(FewSums):
             if is_interrupted(&owned.state.lookups.watch, at - done):
                 return INTERRUPTED
         characters += characters_in(utf8 + told, n - told, n - told)
-        return UNKNOWN if characters - self.starts.last > FAR else total
+        return total if end_starts(&self.starts, characters, total) == 0 else UNKNOWN
 
     cdef Py_ssize_t add_starts(
         self, const uint8_t* utf8, Py_ssize_t n, const Batch* batch, Py_ssize_t total,
         Py_ssize_t* told, Py_ssize_t* characters    # in and out
     ) noexcept nogil:
         """Add some of the places where pieces of a batch end. 0, NO_MEMORY or UNKNOWN."""
-        cdef Py_ssize_t piece = 0, end
+        cdef Py_ssize_t piece = 0, end, status
         while piece < batch.count:
             end = batch.ends[piece]
             piece += 1
@@ -86,12 +86,11 @@ cdef class PieceSums(FewSums):
                 continue
             characters[0] += characters_in(utf8 + told[0], end - told[0], n - told[0])
             told[0] = end
-            if characters[0] - max(self.starts.last, 0) > FAR:
-                return UNKNOWN
             if characters[0] - self.starts.last < self.starts.gap:
                 continue
-            if add_few_start(&self.starts, characters[0], total + batch.totals[piece - 1]) < 0:
-                return NO_MEMORY
+            status = add_few_start(&self.starts, characters[0], total + batch.totals[piece - 1])
+            if status < 0:
+                return status
             piece += PASSED_OVER
         return 0
 

@@ -24,14 +24,14 @@ cdef class RunSums(FewSums):
     """The tokens before some of the runs of a text.
 
     Args:
-        encoder, text: see `FewSums`.
+        encoder, text, most: see `FewSums`.
         rules: of the encoder.
     """
 
     cdef RunRules rules
     cdef Source source
 
-    def __cinit__(self, encoder, text, RunRules rules not None):
+    def __cinit__(self, encoder, text, double most, RunRules rules not None):
         cdef OwnedState owned = self.encoder.take_state()
         owned.reserve_runs()
         self.rules = rules

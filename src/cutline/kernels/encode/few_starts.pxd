@@ -3,10 +3,11 @@
 Guarded by tests/chunking/test_few_slices.py.
 """
 
-from cutline.kernels.base.common cimport NO_MEMORY, UNKNOWN, grow, unlikely
+from cutline.kernels.base.common cimport NO_MEMORY, UNKNOWN, grow
 
 cdef enum:
     FAR = 1024                  # characters from one start to the next one at most
+    LOOK_AFTER = 256            # starts, to see how far apart they are
 
 cdef struct FewStart:
     Py_ssize_t at               # characters before it
@@ -17,15 +18,40 @@ cdef struct FewStarts:
     FewStart* items
     Py_ssize_t count, slots, gap
     Py_ssize_t last             # where the last one is; in: -gap
+    double squares              # of the characters between two, added up
+    double most                 # tokens between two, as many as a character finds around it
+
+
+cdef inline bint are_near(const FewStarts* starts, Py_ssize_t at, Py_ssize_t tokens) noexcept nogil:
+    """Whether few tokens are between starts, up to a place of the text: what is there is counted
+    again and again at the ends of slices.
+    """
+    return starts.squares * tokens <= starts.most * at * at
+
+
+cdef inline int pass_to(FewStarts* starts, Py_ssize_t at) noexcept nogil:
+    """Go on to the next start, or the end. 0, or UNKNOWN: it is too far."""
+    cdef Py_ssize_t gap = at - max(starts.last, 0)
+    starts.squares += <double> gap * gap
+    return 0 if gap <= FAR else UNKNOWN
 
 
 cdef inline int add_few_start(
     FewStarts* starts, Py_ssize_t at, Py_ssize_t tokens
 ) noexcept nogil:
-    """Add a start after the last one. 0 or NO_MEMORY."""
+    """Add a start after the last one. 0, NO_MEMORY, or UNKNOWN: they are too far apart."""
     if not grow(<void**> &starts.items, &starts.slots, starts.count + 1, sizeof(FewStart)):
         return NO_MEMORY
+    if pass_to(starts, at) < 0:
+        return UNKNOWN
     starts.items[starts.count].at = starts.last = at
     starts.items[starts.count].tokens = tokens
     starts.count += 1
+    if starts.count % LOOK_AFTER == 0 and not are_near(starts, at, tokens):
+        return UNKNOWN
     return 0
+
+
+cdef inline int end_starts(FewStarts* starts, Py_ssize_t n, Py_ssize_t tokens) noexcept nogil:
+    """The text ends. 0, or UNKNOWN: starts are too far apart."""
+    return 0 if pass_to(starts, n) == 0 and are_near(starts, n, tokens) else UNKNOWN

@@ -13,11 +13,11 @@ from libc.stdint cimport int32_t
 
 from cutline.kernels.base.characters cimport Unit, char_at, write_utf8
 from cutline.kernels.base.common cimport (
-    INTERRUPTED, NO_LIMIT, NO_MEMORY, UNKNOWN, grow, memcpy, memset, uint16_t, unlikely,
+    INTERRUPTED, NO_LIMIT, NO_MEMORY, UNKNOWN, grow, memcpy, memset, uint16_t,
 )
 from cutline.kernels.base.signals cimport is_interrupted
 from cutline.kernels.encode.batches cimport Batch, count_batch, fill_batch, use_lanes
-from cutline.kernels.encode.few_starts cimport FAR, add_few_start
+from cutline.kernels.encode.few_starts cimport add_few_start, end_starts
 from cutline.kernels.encode.runs cimport (
     A_BLANK, LEAST_WITH_TAIL, NO_PREFIX, RUNS, TOO_MANY_BLANKS, Runs, find_runs, keep_count,
 )
@@ -99,7 +99,7 @@ cdef Py_ssize_t count_by_runs(
     added = write_part(state, spelling, &missed, text, added, at, text.n, NO_RUN)
     if added == 0:
         added = count_missed(bpe, source, state, &missed)
-    if starts != NULL and text.n - starts.last > FAR:
+    if starts != NULL and added >= 0 and end_starts(starts, text.n, total + added) < 0:
         return UNKNOWN
     return total + added if added >= 0 else added
 
@@ -108,18 +108,17 @@ cdef Py_ssize_t add_starts(
     FewStarts* starts, const Runs* runs, Py_ssize_t at, Py_ssize_t total
 ) noexcept nogil:
     """Add some of the places where runs start, the first of which is `at`. NO_MEMORY or UNKNOWN."""
-    cdef Py_ssize_t run = 0, last
+    cdef Py_ssize_t run = 0, last, status
     while run < runs.count:
         if at - starts.last >= starts.gap:
-            if add_few_start(starts, at, total) < 0:
-                return NO_MEMORY
+            status = add_few_start(starts, at, total)
+            if status < 0:
+                return status
         last = min(run + RUNS_A_START, runs.count)
         while run < last:
             total += runs.counts[run]
             run += 1
         at = runs.edges[2 * last - 1]
-        if unlikely(at - starts.last > FAR):
-            return UNKNOWN
     return 0
 
 

@@ -12,7 +12,7 @@ from cython cimport auto_pickle
 from libc.stdlib cimport free
 
 from cutline.kernels.base.characters cimport characters_of
-from cutline.kernels.base.common cimport INTERRUPTED, NO_MEMORY, NOT_FOUND, UNKNOWN, memset
+from cutline.kernels.base.common cimport INTERRUPTED, NO_LIMIT, NO_MEMORY, NOT_FOUND, UNKNOWN, memset
 from cutline.kernels.base.signals cimport raise_pending
 from cutline.kernels.breaks.overlaps cimport cut_rows
 from cutline.kernels.cut.longest_fit cimport begin_search, free_search
@@ -116,23 +116,15 @@ cdef class FewSums:
         """What cuts the text."""
         return FewCut(self)
 
-    cdef Py_ssize_t last_start(self, Py_ssize_t at) noexcept nogil:
-        """The number of the last start up to a place; NOT_FOUND: there is none."""
+    cdef Py_ssize_t last_start(self, Py_ssize_t at, Py_ssize_t tokens) noexcept nogil:
+        """The number of the last start up to a place, with at most so many tokens before it.
+
+        NOT_FOUND: there is none.
+        """
         cdef Py_ssize_t low = NOT_FOUND, high = self.starts.count, middle
         while low + 1 < high:
             middle = (low + high) >> 1
-            if self.starts.items[middle].at <= at:
-                low = middle
-            else:
-                high = middle
-        return low
-
-    cdef Py_ssize_t last_within(self, Py_ssize_t first, Py_ssize_t most) noexcept nogil:
-        """The last start, from a given one on, with at most so many tokens before it."""
-        cdef Py_ssize_t low = first, high = self.starts.count, middle
-        while low + 1 < high:
-            middle = (low + high) >> 1
-            if self.starts.items[middle].tokens <= most:
+            if self.starts.items[middle].at <= at and self.starts.items[middle].tokens <= tokens:
                 low = middle
             else:
                 high = middle
@@ -179,7 +171,7 @@ cdef class FewCut(CountedCut):
             return 0
         self.asked = NOT_FOUND
         self.head = 0
-        self.first = self.sums.last_start(start) + 1
+        self.first = self.sums.last_start(start, NO_LIMIT) + 1
         if self.first < self.sums.starts.count:
             self.head = self.count(start, self.sums.starts.items[self.first].at, True)
             if self.head < 0:
@@ -193,7 +185,7 @@ cdef class FewCut(CountedCut):
             return status
         if self.first == self.sums.starts.count or end < self.sums.starts.items[self.first].at:
             return self.count(start, end, True)
-        last = self.sums.last_start(end)
+        last = self.sums.last_start(end, NO_LIMIT)
         if self.sums.starts.items[last].at < end:
             tail = self.count(self.sums.starts.items[last].at, end, False)
             if tail < 0:
@@ -214,8 +206,8 @@ cdef class FewCut(CountedCut):
         """
         if self.first == self.sums.starts.count or self.head > self.most:
             return NOT_FOUND
-        return self.sums.last_within(
-            self.first, self.sums.starts.items[self.first].tokens + self.most - self.head
+        return self.sums.last_start(
+            self.text.n, self.sums.starts.items[self.first].tokens + self.most - self.head
         )
 
     cdef Py_ssize_t last_place(self, Py_ssize_t start) noexcept nogil:

@@ -369,3 +369,33 @@ def test_children_whose_labels_share_a_bit(seed: int) -> None:
     for _ in range(20):
         text = "".join(rng.choices([letters[0], *letters[:40], *letters], k=200))
         assert encoding.encode_ordinary(text) == ids(oracle, text)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_tokens_that_begin_alike_are_told_apart(seed: int) -> None:
+    """Characters that share bytes, zeros, blanks among others, and more in common than 8 bytes."""
+    rng = random.Random(seed)
+    letters = "\0\x01ab\x7f\x80éè\u07ff\u0800\ud7ff\ue000\uffff\U00010000\U0010ffff"
+    some = rng.sample(letters, rng.randint(1, 6)) + ["▁"]
+    stems = ["", "", "".join(rng.choices(some, k=rng.randint(2, 12)))]
+    made = {rng.choice(stems) + "".join(rng.choices(some, k=rng.randint(1, 5))) for _ in range(80)}
+    tokens = sorted(made - {"<unk>"}, key=lambda one: rng.random())
+    if seed % 2:
+        rows = [("<unk>", 0.0), *((one, -rng.uniform(1, 9)) for one in tokens)]
+        oracle = tokenizers.Tokenizer(tokenizers.models.Unigram(rows, 0))
+        oracle.pre_tokenizer = tokenizers.pre_tokenizers.Metaspace()
+    else:
+        places = [
+            "<unk>",
+            *tokens,
+            *(f"##{one}" for one in tokens[::2]),
+            *(f"##{one}" for one in some),
+        ]
+        model = {one: place for place, one in enumerate(dict.fromkeys(places))}
+        oracle = tokenizers.Tokenizer(tokenizers.models.WordPiece(model, unk_token="<unk>"))
+        oracle.pre_tokenizer = tokenizers.pre_tokenizers.WhitespaceSplit()
+    encoding = cutline.Encoding.from_tokenizers(oracle)
+    for _ in range(40):
+        parts = [*some, *rng.sample(tokens, min(9, len(tokens))), " "]
+        text = "".join(rng.choices(parts, k=rng.randint(0, 30)))
+        assert encoding.encode_ordinary(text) == ids(oracle, text), text

@@ -24,6 +24,7 @@ class Texts:
 
     Attributes:
         arena: as given.
+        is_utf8: whether it is known to have no surrogates.
         lengths: int64, shape (n,).
         offsets: int64, shape (n + 1,); text k is `arena[offsets[k]:offsets[k + 1]]`.
     """
@@ -33,6 +34,7 @@ class Texts:
     ) -> None:
         self.arena = arena
         self._decoded = decoded
+        self.is_utf8 = decoded is not None
         self.lengths: NDArray[np.int64] = lengths.astype(np.int64)
         self.offsets = _offsets(self.lengths)
 

@@ -151,7 +151,8 @@ def _words(ids: TokenIds, places: NDArray[np.int64], source: str) -> Vocabulary:
     """Make the vocabulary of some tokens that are in the order of ids."""
     texts = ids.texts.take(places)
     try:
-        texts.arena.decode()
+        if not ids.texts.is_utf8:
+            texts.arena.decode()
     except UnicodeDecodeError as error:
         at = int(np.searchsorted(texts.offsets, error.start, side="right")) - 1
         raise VocabularyError(

@@ -3,13 +3,13 @@
 from cutline.kernels.encode.runs cimport Separators
 from cutline.kernels.words.char_map cimport CharMap
 from cutline.kernels.words.model cimport WordModel
-from cutline.kernels.words.trie cimport LooseTrie
+from cutline.kernels.words.trie cimport Spellings
 from cutline.kernels.words.word_state cimport OwnedWordState, WordState
 
 
 cdef class WordEncoder:
     cdef WordModel model
-    cdef LooseTrie loose                # while it is built
+    cdef Spellings spellings            # of the tokens, while the trie is built
     cdef readonly CharMap raw           # of texts as they are
     cdef readonly CharMap plain         # of normalized texts
     cdef bint prefixes, collapses

@@ -10,7 +10,7 @@ from cutline.kernels.base.late import numpy as np
 
 from cutline.kernels.base.characters cimport characters_of
 from cutline.kernels.base.common cimport (
-    INTERRUPTED, characters_in, int64_t, memcpy, same_bytes, uint8_t, uint32_t,
+    INTERRUPTED, int64_t, memcpy, same_bytes, uint8_t, uint32_t,
 )
 from cutline.kernels.base.signals cimport raise_pending
 from cutline.kernels.encode.decode cimport list_of_ids
@@ -23,7 +23,7 @@ from cutline.kernels.words.run_counts cimport count_runs, count_text
 from cutline.kernels.words.separators cimport separators_of
 from cutline.kernels.words.stretches cimport encode_stretch, trace_stretch
 from cutline.kernels.words.trie cimport (
-    NODE_BITS, add_token, free_loose, free_trie, link_trie, pack_trie, start_trie,
+    NODE_BITS, add_token, free_spellings, free_trie, link_trie, pack_trie, start_spellings,
 )
 from cutline.kernels.words.word_state cimport OwnedWordState, WordState
 
@@ -62,7 +62,7 @@ cdef class WordEncoder:
         dict options not None,
     ):
         cdef const uint8_t* token
-        cdef Py_ssize_t number = 0, n, longest = 0, n_before, total
+        cdef Py_ssize_t number = 0, n, longest = 0, n_before, readable
         cdef const double[::1] scores
         cdef const uint32_t[::1] byte_ids
         cdef bytes meta, continuation = options.get("continuation", b"")
@@ -77,8 +77,7 @@ cdef class WordEncoder:
         self.model.unk_id = unk_id
         self.model.ids = &ids[0] if ids.shape[0] else NULL
         self.held = [ids]
-        total = characters_in(<const uint8_t*> <const char*> arena, len(arena), len(arena))
-        if not start_trie(&self.loose, total if "scores" in options else 2 * total):
+        if not start_spellings(&self.spellings, ids.shape[0]):
             raise MemoryError("no memory for the tokens of a vocabulary")
         if "scores" in options:
             self.model.kind = UNIGRAM
@@ -106,30 +105,32 @@ cdef class WordEncoder:
             if number % WATCHED == 0:
                 PyErr_CheckSignals()
             token = <const uint8_t*> <const char*> arena + offsets[number]
+            readable = len(arena) - offsets[number]
             n = offsets[number + 1] - offsets[number]
             longest = max(longest, n)
             if ids[number] == unk_id:
                 self.model.unk_token = <uint32_t> number + 1
-            add_token(&self.loose, 0, token, n, <uint32_t> number)
+            add_token(&self.spellings, 0, token, n, readable, <uint32_t> number)
             if n_before and n >= n_before and same_bytes(
                 token, <const uint8_t*> <const char*> continuation, n_before
             ):
                 add_token(
-                    &self.loose, 1, token + n_before, n - n_before, <uint32_t> number
+                    &self.spellings, 1, token + n_before, n - n_before, readable - n_before,
+                    <uint32_t> number,
                 )
-        if not pack_trie(&self.loose, &self.model.trie):
+        if not pack_trie(&self.spellings, &self.model.trie):
             raise MemoryError("no memory for the tokens of a vocabulary")
         self.separators = separators_of(raw.blocks[0])
         if self.model.kind == UNIGRAM:
             self.model.longest = max(4, longest)
             if not link_trie(
-                &self.model.trie, &self.loose, &scores[0] if len(scores) else NULL, len(scores)
+                &self.model.trie, &offsets[0], &scores[0] if len(scores) else NULL, len(scores)
             ) or not pack_slots(&self.model.array, &self.model.trie, self.model.unk_token):
                 raise MemoryError("no memory for the tokens of a vocabulary")
-        free_loose(&self.loose)
+        free_spellings(&self.spellings)
 
     def __dealloc__(self):
-        free_loose(&self.loose)
+        free_spellings(&self.spellings)
         free_trie(&self.model.trie)
         free_slots(&self.model.array)
 

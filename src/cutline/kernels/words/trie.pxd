@@ -7,7 +7,9 @@ place.
 Guarded by tests/words/test_encoding.py.
 """
 
-from cutline.kernels.base.common cimport char_bytes, decode_char, uint8_t, uint32_t, uint64_t
+from cutline.kernels.base.common cimport (
+    char_bytes, decode_char, int64_t, uint8_t, uint32_t, uint64_t,
+)
 from cutline.kernels.words.images cimport META
 
 cdef enum:
@@ -44,18 +46,19 @@ cdef struct Trie:
     uint32_t broad          # a node with many children, whose are known by character, too
     uint32_t* first[2]      # of each character of the BMP: the child of node 0, of `broad`; or 0
 
-# A trie that is built: edges in the order in which they came, each to the node of its number and
-# ROOTS, and a hash table of them.
-cdef struct Edge:
-    uint64_t key            # parent << LABEL_BITS | label
-    uint32_t token          # NONE: no token ends at its node
-    uint32_t n_bytes
+# A token, while a trie is built.
+cdef struct Spelling:
+    const uint8_t* text
+    uint32_t n              # bytes
+    uint32_t token          # its number
+    uint64_t key            # of its first bytes, to sort by
+    uint32_t shared         # bytes that the one before begins with, too
+    uint32_t depth          # ... and their characters
 
-cdef struct LooseTrie:
-    Edge* edges
-    uint32_t n_edges
-    uint32_t* slots         # the number of an edge and 1, or 0
-    uint64_t mask
+cdef struct Spellings:
+    Spelling* of[2]         # each root
+    uint32_t n[2]
+    uint32_t longest        # bytes
 
 
 cdef inline uint32_t label_at(const uint8_t* text, Py_ssize_t* width) noexcept nogil:
@@ -136,16 +139,17 @@ cdef inline bint begins_anew(const Trie* trie, uint32_t node) noexcept nogil:
     return node < trie.nodes[1].children
 
 
-cdef bint start_trie(LooseTrie* loose, Py_ssize_t n_characters) noexcept nogil
+cdef bint start_spellings(Spellings* all, Py_ssize_t n_tokens) noexcept nogil
 cdef void add_token(
-    LooseTrie* loose, uint32_t root, const uint8_t* token, Py_ssize_t n, uint32_t number
+    Spellings* all, int root, const uint8_t* token, Py_ssize_t n, Py_ssize_t readable,
+    uint32_t number
 ) noexcept nogil
-cdef bint pack_trie(const LooseTrie* loose, Trie* trie) noexcept nogil
+cdef bint pack_trie(Spellings* all, Trie* trie) noexcept nogil
 cdef bint link_trie(
-    Trie* trie, const LooseTrie* loose, const double* scores, Py_ssize_t n_tokens
+    Trie* trie, const int64_t* offsets, const double* scores, Py_ssize_t n_tokens
 ) noexcept nogil
 cdef uint32_t find_in_trie(
     const Trie* trie, uint32_t root, const uint8_t* token, Py_ssize_t n
 ) noexcept nogil
-cdef void free_loose(LooseTrie* loose) noexcept nogil
+cdef void free_spellings(Spellings* all) noexcept nogil
 cdef void free_trie(Trie* trie) noexcept nogil

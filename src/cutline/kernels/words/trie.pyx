@@ -6,25 +6,35 @@ Guarded by tests/words/test_encoding.py.
 from libc.stdlib cimport calloc, free, malloc, qsort
 
 from cutline.kernels.base.characters cimport utf8_width
-from cutline.kernels.base.common cimport NONE, is_continuation, memset
+from cutline.kernels.base.common cimport (
+    NONE, characters_in, is_continuation, load64, low_bytes, memset,
+)
 
+
+cdef extern from "native.h":
+    int top_bit "cutline_top_bit"(uint64_t word) noexcept nogil
 
 cdef extern from "math.h":
     double HUGE_VAL
 
 
-cdef bint start_trie(LooseTrie* loose, Py_ssize_t n_characters) noexcept nogil:
-    """Make room for tokens of so many characters in all. False: no memory."""
-    cdef uint64_t slots = 64
-    while slots < <uint64_t> n_characters + n_characters // 4:
-        slots <<= 1
-    memset(loose, 0, sizeof(LooseTrie))
-    if slots >> 30:
-        return False
-    loose.edges = <Edge*> malloc((n_characters + 1) * sizeof(Edge))
-    loose.slots = <uint32_t*> calloc(slots, sizeof(uint32_t))
-    loose.mask = slots - 1
-    return loose.edges != NULL and loose.slots != NULL
+cdef enum:
+    DIGIT_BITS = 11         # of a key; six digits are a key
+    DIGITS = 1 << 11
+
+cdef uint64_t HIGH_BITS = <uint64_t> 0x8080808080808080
+
+
+cdef bint start_spellings(Spellings* all, Py_ssize_t n_tokens) noexcept nogil:
+    """Make room for so many tokens below each root. False: no memory."""
+    cdef int root
+    cdef bint has_memory = n_tokens >> 30 == 0
+    memset(all, 0, sizeof(Spellings))
+    for root in range(ROOTS):
+        if has_memory:
+            all.of[root] = <Spelling*> malloc((n_tokens + 1) * sizeof(Spelling))
+            has_memory = all.of[root] != NULL
+    return has_memory
 
 
 cdef bint is_character(const uint8_t* text, Py_ssize_t n) noexcept nogil:
@@ -45,130 +55,242 @@ cdef bint is_character(const uint8_t* text, Py_ssize_t n) noexcept nogil:
     )
 
 
-cdef inline uint64_t edge_slot(const LooseTrie* loose, uint64_t key) noexcept nogil:
-    """The slot of the edge with a key, or an empty one."""
-    cdef uint64_t slot = key * <uint64_t> 0x9E3779B97F4A7C15
-    slot = (slot ^ slot >> 32) & loose.mask
-    while loose.slots[slot] != 0 and loose.edges[loose.slots[slot] - 1].key != key:
-        slot = (slot + 1) & loose.mask
-    return slot
+cdef uint64_t key_at(const uint8_t* text, Py_ssize_t n) noexcept nogil:
+    """The next bytes as a number, up to eight: less for what comes before by its labels."""
+    cdef uint64_t key = 0
+    cdef uint32_t byte
+    cdef Py_ssize_t at
+    for at in range(min(n, 8)):
+        byte = text[at]
+        # Surrogates would be 0xED 0xA0 and so on: META comes after all others of 0xED.
+        if byte >= 0xEE:
+            byte = 0xEE if byte == META else byte + 1
+        key |= <uint64_t> byte << (56 - 8 * at)
+    return key
+
+
+cdef inline uint64_t reversed_bytes(uint64_t word) noexcept nogil:
+    cdef uint64_t pairs = <uint64_t> 0x0000FFFF0000FFFF, bytes = <uint64_t> 0x00FF00FF00FF00FF
+    word = word >> 32 | word << 32
+    word = (word & pairs) << 16 | word >> 16 & pairs
+    return (word & bytes) << 8 | word >> 8 & bytes
+
+
+cdef bint is_text(const uint8_t* token, Py_ssize_t n) noexcept nogil:
+    """Whether META and whole characters are there."""
+    cdef Py_ssize_t at = 0
+    while at < n:
+        if token[at] >= 0x80 and not is_character(token + at, n - at):
+            return False
+        at += 1 if token[at] < 0x80 or token[at] == META else char_bytes(token[at])
+    return True
 
 
 cdef void add_token(
-    LooseTrie* loose, uint32_t root, const uint8_t* token, Py_ssize_t n, uint32_t number
+    Spellings* all, int root, const uint8_t* token, Py_ssize_t n, Py_ssize_t readable,
+    uint32_t number
 ) noexcept nogil:
-    """Add a token, for which there is room. One that is no UTF-8 or empty is in no word."""
-    cdef uint64_t node = root, slot, key
-    cdef Py_ssize_t at = 0, width
-    cdef Edge* edge
-    while at < n:
-        if not is_character(token + at, n - at):
+    """Add a token, for which there is room. One that is no UTF-8 or empty is in no word.
+
+    Args:
+        readable: bytes from its first one on, at least n.
+    """
+    cdef Spelling* one = &all.of[root][all.n[root]]
+    if n == 0 or n >> 30:
+        return
+    if readable >= 8:
+        one.key = load64(token) & low_bytes[min(n, 8)]
+    if readable < 8 or one.key & HIGH_BITS or n > 8:
+        if not is_text(token, n):
             return
-        key = node << LABEL_BITS | label_at(token + at, &width)
-        at += width
-        slot = edge_slot(loose, key)
-        if loose.slots[slot] == 0:
-            edge = &loose.edges[loose.n_edges]
-            edge.key = key
-            edge.token = NONE
-            edge.n_bytes = <uint32_t> at
-            loose.n_edges += 1
-            loose.slots[slot] = loose.n_edges
-        node = loose.slots[slot] - 1 + ROOTS
-    if node >= ROOTS:
-        loose.edges[node - ROOTS].token = number
+        one.key = key_at(token, n)
+    else:
+        one.key = reversed_bytes(one.key)
+    all.n[root] += 1
+    all.longest = max(all.longest, <uint32_t> n)
+    one.text = token
+    one.n = <uint32_t> n
+    one.token = number
 
 
-cdef struct Child:
-    uint32_t label
-    uint32_t edge
+cdef int compare_rests(const void* left, const void* right) noexcept nogil:
+    """Compare what two tokens with the same key have after it."""
+    cdef const Spelling* one = <const Spelling*> left
+    cdef const Spelling* other = <const Spelling*> right
+    cdef Py_ssize_t at = 8, shorter = min(one.n, other.n)
+    cdef uint64_t one_key, other_key
+    while at < shorter:
+        one_key = key_at(one.text + at, one.n - at)
+        other_key = key_at(other.text + at, other.n - at)
+        if one_key != other_key:
+            return (one_key > other_key) - (one_key < other_key)
+        at += 8
+    return (one.n > other.n) - (one.n < other.n)
 
 
-cdef int compare_labels(const void* left, const void* right) noexcept nogil:
-    cdef uint32_t one = (<const Child*> left).label, other = (<const Child*> right).label
-    return (one > other) - (one < other)
+cdef bint sort_spellings(Spelling** of, uint32_t n) noexcept nogil:
+    """Sort tokens by their characters. False: no memory."""
+    cdef Spelling* spare = <Spelling*> malloc((n + 1) * sizeof(Spelling))
+    cdef uint32_t begin = 0, place
+    cdef int shift
+    if spare == NULL:
+        return False
+    for shift from 0 <= shift < 64 by DIGIT_BITS:
+        if sort_by_digit(of[0], spare, n, shift):
+            of[0], spare = spare, of[0]
+    free(spare)
+    for place in range(1, n + 1):
+        if place == n or of[0][place].key != of[0][begin].key:
+            if place - begin > 1:
+                qsort(&of[0][begin], place - begin, sizeof(Spelling), &compare_rests)
+            begin = place
+    return True
 
 
-cdef bint pack_trie(const LooseTrie* loose, Trie* trie) noexcept nogil:
-    """Pack a trie, which is not linked yet. False: no memory."""
-    cdef size_t n_nodes = <size_t> loose.n_edges + ROOTS
-    cdef Child* children = <Child*> malloc(n_nodes * sizeof(Child))
-    cdef uint32_t* begins = <uint32_t*> calloc(n_nodes + 1, sizeof(uint32_t))
-    cdef uint32_t* loose_of = <uint32_t*> malloc(n_nodes * sizeof(uint32_t))
-    cdef Py_ssize_t root
-    cdef bint has_memory = children != NULL and begins != NULL and loose_of != NULL
+cdef bint sort_by_digit(
+    const Spelling* of, Spelling* to, uint32_t n, int shift
+) noexcept nogil:
+    """Sort by a digit of the keys, and leave the order of those with the same one.
+
+    False: all have the same one, and nothing is done.
+    """
+    cdef uint32_t[DIGITS] places
+    cdef uint32_t place, digit, before = 0, here
+    memset(places, 0, sizeof(places))
+    for place in range(n):
+        places[of[place].key >> shift & DIGITS - 1] += 1
+    for digit in range(DIGITS):
+        here = places[digit]
+        if here == n:
+            return False
+        places[digit] = before
+        before += here
+    for place in range(n):
+        digit = of[place].key >> shift & DIGITS - 1
+        to[places[digit]] = of[place]
+        places[digit] += 1
+    return True
+
+
+cdef bint pack_trie(Spellings* all, Trie* trie) noexcept nogil:
+    """Make the trie of tokens, not linked yet. False: no memory."""
+    cdef size_t n_depths = <size_t> all.longest + 3
+    cdef uint32_t* next_of = <uint32_t*> calloc(n_depths, sizeof(uint32_t))
+    cdef uint32_t* path = <uint32_t*> malloc(n_depths * sizeof(uint32_t))
+    cdef int root
+    cdef bint has_memory = next_of != NULL and path != NULL
     memset(trie, 0, sizeof(Trie))
-    trie.n_nodes = <uint32_t> n_nodes
-    trie.nodes = <Node*> calloc(n_nodes + 1, sizeof(Node))
-    trie.labels = <uint32_t*> calloc(n_nodes, sizeof(uint32_t))
-    has_memory = has_memory and trie.nodes != NULL and trie.labels != NULL
-    for root in range(2):
+    for root in range(ROOTS):
         trie.first[root] = <uint32_t*> calloc(BMP, sizeof(uint32_t))
         has_memory = has_memory and trie.first[root] != NULL
+        has_memory = has_memory and sort_spellings(&all.of[root], all.n[root])
     if has_memory:
-        group_children(loose, begins, children)
-        number_nodes(loose, begins, children, loose_of, trie)
+        has_memory = number_depths(all, next_of, n_depths, trie)
+    if has_memory:
+        for root in range(ROOTS):
+            make_nodes(all.of[root], all.n[root], root, next_of, path, trie)
+        trie.nodes[trie.n_nodes].children = trie.n_nodes
+        mark_only(trie)
         list_children(trie, 0, trie.first[0])
         trie.broad = trie.first[0][META_LABEL]
         if n_children(trie, trie.broad) < n_children(trie, 1) or trie.broad == 0:
             trie.broad = 1
         list_children(trie, trie.broad, trie.first[1])
-    free(children)
-    free(begins)
-    free(loose_of)
+    free(next_of)
+    free(path)
     return has_memory
 
 
-cdef void group_children(const LooseTrie* loose, uint32_t* begins, Child* children) noexcept nogil:
-    """Put the children of each node together: children[begins[node]:begins[node + 1]]."""
-    cdef uint64_t key
-    cdef uint32_t edge, parent, n_nodes = loose.n_edges + ROOTS, before = 0, n
-    for edge in range(loose.n_edges):
-        begins[loose.edges[edge].key >> LABEL_BITS] += 1
-    for parent in range(n_nodes):
-        n = begins[parent]
-        begins[parent] = before
-        before += n
-    # Filled, each begins where the next one did.
-    for edge in range(loose.n_edges):
-        key = loose.edges[edge].key
-        parent = <uint32_t> (key >> LABEL_BITS)
-        children[begins[parent]].label = <uint32_t> (key & ((1 << LABEL_BITS) - 1))
-        children[begins[parent]].edge = edge
-        begins[parent] += 1
-    parent = n_nodes
-    while parent > 0:
-        begins[parent] = begins[parent - 1]
-        parent -= 1
-    begins[0] = 0
-
-
-cdef void number_nodes(
-    const LooseTrie* loose, const uint32_t* begins, Child* children, uint32_t* loose_of, Trie* trie
+cdef bint number_depths(
+    Spellings* all, uint32_t* next_of, size_t n_depths, Trie* trie
 ) noexcept nogil:
-    """Give numbers to all nodes, their children in the order of these, and write them."""
-    cdef uint32_t node, n_found = ROOTS, place, stop
-    cdef const Edge* edge
-    for node in range(ROOTS):
-        loose_of[node] = node
+    """Make room for the nodes; those of fewer characters come first. False: no memory.
+
+    Args:
+        next_of: out: the number of the first node of each depth.
+    """
+    cdef uint32_t place, before = ROOTS, here, open = 0
+    cdef size_t depth
+    cdef int root
+    for root in range(ROOTS):
+        for place in range(all.n[root]):
+            share(&all.of[root][place], &all.of[root][max(place, 1) - 1], next_of)
+    # The tokens that have a node of their own at each depth.
+    for depth in range(n_depths):
+        open += next_of[depth]
+        here = open
+        next_of[depth] = before
+        before += here
+    trie.n_nodes = before
+    trie.nodes = <Node*> calloc(before + 1, sizeof(Node))
+    trie.labels = <uint32_t*> calloc(before, sizeof(uint32_t))
+    return trie.nodes != NULL and trie.labels != NULL
+
+
+cdef inline void share(
+    Spelling* one, const Spelling* before, uint32_t* begun
+) noexcept nogil:
+    """Find how many characters a token shares with the one before.
+
+    Args:
+        before: the first token, which shares nothing, has itself before it.
+        begun: for each depth the tokens that have nodes of their own from there on, less those
+            that end before.
+    """
+    cdef uint64_t differs = one.key ^ before.key
+    cdef uint32_t at = 0, most = min(one.n, before.n)
+    if one == before:
+        most = 0
+    elif differs != 0:
+        at = most = min(most, <uint32_t> (63 - top_bit(differs)) >> 3)
+    else:
+        at = min(most, <uint32_t> 8)
+    while at < most and before.text[at] == one.text[at]:
+        at += 1
+    # Where a character differs in a later byte, back to its first one.
+    while 0 < at < one.n and is_continuation(one.text[at]):
+        at -= 1
+    one.shared = at
+    one.depth = <uint32_t> characters_in(one.text, at, one.n)
+    begun[one.depth + 1] += 1
+    begun[one.depth + 1 + characters_in(one.text + at, one.n - at, one.n - at)] -= 1
+
+
+cdef void make_nodes(
+    const Spelling* of, uint32_t n, uint32_t root, uint32_t* next_of, uint32_t* path, Trie* trie
+) noexcept nogil:
+    """Make the nodes below a root.
+
+    Args:
+        next_of: the number of the next node of each depth.
+        path: room for the nodes of a token.
+    """
+    cdef uint32_t place, node = root, depth, label
+    cdef Py_ssize_t at, width
+    trie.nodes[root].children = next_of[1]
+    path[0] = root
+    for place in range(n):
+        at, depth = of[place].shared, of[place].depth
+        while at < of[place].n:
+            label = label_at(of[place].text + at, &width)
+            at += width
+            trie.nodes[path[depth]].labels |= label_bit(label)
+            depth += 1
+            node = next_of[depth]
+            next_of[depth] += 1
+            path[depth] = node
+            trie.labels[node] = label
+            # Those of the node before are all made: tokens are sorted.
+            trie.nodes[node].children = next_of[depth + 1]
+        trie.nodes[path[depth]].longest = of[place].token + 1 | EXACT
+
+
+cdef void mark_only(Trie* trie) noexcept nogil:
+    """Put the label of an only child where bits of those of several are."""
+    cdef uint32_t node
     for node in range(trie.n_nodes):
-        trie.nodes[node].children = n_found
-        place = begins[loose_of[node]]
-        stop = begins[loose_of[node] + 1]
-        if stop - place > 1:
-            qsort(&children[place], stop - place, sizeof(Child), &compare_labels)
-        while place < stop:
-            edge = &loose.edges[children[place].edge]
-            loose_of[n_found] = children[place].edge + ROOTS
-            trie.nodes[node].labels |= label_bit(children[place].label)
-            trie.labels[n_found] = children[place].label
-            if edge.token != NONE:
-                trie.nodes[n_found].longest = edge.token + 1 | EXACT
-            n_found += 1
-            place += 1
-        if n_found - trie.nodes[node].children == 1:
-            trie.nodes[node].labels = ONLY | trie.labels[n_found - 1]
-    trie.nodes[trie.n_nodes].children = n_found
+        if n_children(trie, node) == 1:
+            trie.nodes[node].labels = ONLY | trie.labels[trie.nodes[node].children]
 
 
 cdef inline uint32_t n_children(const Trie* trie, uint32_t node) noexcept nogil:
@@ -184,24 +306,26 @@ cdef void list_children(const Trie* trie, uint32_t node, uint32_t* first) noexce
 
 
 cdef bint link_trie(
-    Trie* trie, const LooseTrie* loose, const double* scores, Py_ssize_t n_tokens
+    Trie* trie, const int64_t* offsets, const double* scores, Py_ssize_t n_tokens
 ) noexcept nogil:
     """Link the nodes below the first root. The links of a node lead to such with smaller numbers.
 
     False: no memory.
+
+    Args:
+        offsets: of the tokens' bytes.
     """
-    cdef uint32_t node, child, longest, at
+    cdef uint32_t node, child, longest, token
     cdef Node* linked
-    cdef const Edge* edge
     trie.ends = <End*> calloc(n_tokens + 1, sizeof(End))
     if trie.ends == NULL:
         return False
     trie.ends[0].score = -HUGE_VAL
-    for at in range(loose.n_edges):
-        edge = &loose.edges[at]
-        if edge.token != NONE:
-            trie.ends[edge.token + 1].score = scores[edge.token]
-            trie.ends[edge.token + 1].n_bytes = edge.n_bytes
+    for node in range(ROOTS, trie.n_nodes):
+        if ends_token(trie, node):
+            token = token_at(trie, node)
+            trie.ends[token + 1].score = scores[token]
+            trie.ends[token + 1].n_bytes = <uint32_t> (offsets[token + 1] - offsets[token])
     for node in range(ROOTS, trie.n_nodes):
         for child in range(trie.nodes[node].children, trie.nodes[node + 1].children):
             linked = &trie.nodes[child]
@@ -228,11 +352,11 @@ cdef uint32_t find_in_trie(
     return token_at(trie, node) if ends_token(trie, node) else NONE
 
 
-cdef void free_loose(LooseTrie* loose) noexcept nogil:
-    free(loose.edges)
-    free(loose.slots)
-    loose.edges = NULL
-    loose.slots = NULL
+cdef void free_spellings(Spellings* all) noexcept nogil:
+    cdef int root
+    for root in range(ROOTS):
+        free(all.of[root])
+        all.of[root] = NULL
 
 
 cdef void free_trie(Trie* trie) noexcept nogil:

@@ -376,7 +376,7 @@ def test_tokens_that_begin_alike_are_told_apart(seed: int) -> None:
     """Characters that share bytes, zeros, blanks among others, and more in common than 8 bytes."""
     rng = random.Random(seed)
     letters = "\0\x01ab\x7f\x80éè\u07ff\u0800\ud7ff\ue000\uffff\U00010000\U0010ffff"
-    some = rng.sample(letters, rng.randint(1, 6)) + ["▁"]
+    some = [*rng.sample(letters, rng.randint(1, 6)), "▁"]
     stems = ["", "", "".join(rng.choices(some, k=rng.randint(2, 12)))]
     made = {rng.choice(stems) + "".join(rng.choices(some, k=rng.randint(1, 5))) for _ in range(80)}
     tokens = sorted(made - {"<unk>"}, key=lambda one: rng.random())

@@ -144,7 +144,7 @@ def test_an_encoding_is_given_by_its_name_too() -> None:
 
 
 @pytest.mark.parametrize(
-    "missing", [None, float("nan"), np.float32("nan"), np.datetime64("NaT"), Decimal("nan")]
+    "missing", [None, float("nan"), np.float32("nan"), np.datetime64("NaT", "s"), Decimal("nan")]
 )
 def test_missing_values_are_empty(missing: object) -> None:
     filled = Template("{title}: {text}").fill(title=missing)

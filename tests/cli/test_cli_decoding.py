@@ -73,3 +73,69 @@ def test_any_codec_fails_with_a_line(invoke: Invoke, tmp_path: Path, codec: str)
     assert result.exit_code == 1
     [line] = result.stderr.splitlines()
     assert line.startswith(f"cutline: {tmp_path / 'a'}: ")
+
+
+@pytest.mark.parametrize("is_large", [False, True])
+@pytest.mark.parametrize(
+    ("codec", "begins"),
+    [
+        ("cp1252", '<html><head><meta charset="ISO-8859-1">„“ é'),
+        ("cp1252", "<META HTTP-EQUIV='Content-Type' CONTENT='text/html; charset=windows-1252'>é"),
+        ("cp932", "<meta charset=x-sjis>名前はまだ無い①"),
+        ("gb18030", "<?xml version='1.0' encoding='GB2312'?><a>汉字鎔</a>"),
+        ("koi8-r", '\n<?xml version="1.0" standalone="yes" encoding="KOI8-R"?><a>имя</a>'),
+        ("iso8859-2", "#!/usr/bin/ruby\n# -*- coding: iso-8859-2 -*-\nputs 'zażółć'\n"),
+        ("cp1252", "# vim: set fileencoding=latin1 :\nprint('é')\n"),
+        ("cp1251", "; -*- mode: Lisp; coding: windows-1251; -*-\n(имя)\n"),
+        ("euc_jp", "<html><meta name='a' content='b'><meta charset='euc-jp'>名前</html>"),
+    ],
+)
+def test_an_encoding_that_is_declared(
+    invoke: Invoke,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    codec: str,
+    begins: str,
+    is_large: bool,
+) -> None:
+    if is_large:
+        monkeypatch.setattr(inputs, "LARGE_BYTES", 4)
+    file = tmp_path / "a.txt"
+    file.write_bytes(begins.encode(codec))
+    result = invoke("chunk", "--by", "text", "--chunk-size", "6", file)
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert "".join(row["text"] for row in rows_of(result.stdout_bytes)) == begins
+    (tmp_path / "rows.jsonl").write_bytes(result.stdout_bytes)
+    verified = invoke("verify", "--chunk-size", "6", tmp_path / "rows.jsonl")
+    assert (verified.exit_code, verified.stderr) == (0, "")
+    counted = invoke("count", file)
+    assert (counted.exit_code, counted.stderr) == (0, "")
+    named = invoke("chunk", "--by", "text", "--chunk-size", "6", "--input-encoding", codec, file)
+    assert named.stdout_bytes == result.stdout_bytes
+
+
+def test_what_declares_another_encoding_and_is_utf8(invoke: Invoke, tmp_path: Path) -> None:
+    """Servers convert pages, and their own words stay."""
+    text = "<html><meta charset='iso-8859-1'>é名前"
+    (tmp_path / "a.txt").write_text(text, encoding="utf-8")
+    result = invoke("chunk", "--by", "text", tmp_path / "a.txt")
+    assert [row["text"] for row in rows_of(result.stdout_bytes)] == [text]
+
+
+@pytest.mark.parametrize(
+    "name", ["utf-8", "utf-16", "unicode_escape", "rot13", "punycode", "nothing", "\0", "undefined"]
+)
+def test_what_declares_no_encoding_of_files(invoke: Invoke, tmp_path: Path, name: str) -> None:
+    (tmp_path / "a.txt").write_bytes(f"<meta charset='{name}'>".encode() + b"\xff\xfe")
+    result = invoke("count", tmp_path / "a.txt")
+    assert result.exit_code == 1
+    assert "at byte offset" in result.stderr
+    assert "utf-8" in result.stderr
+
+
+def test_bytes_that_are_not_what_is_declared(invoke: Invoke, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_bytes(b"<meta charset=shift_jis>\x81")
+    result = invoke("count", tmp_path / "a.txt")
+    assert result.exit_code == 1
+    assert "invalid cp932, which the file declares, at byte offset 24" in result.stderr
+    assert invoke("count", "--errors", "replace", tmp_path / "a.txt").exit_code == 0

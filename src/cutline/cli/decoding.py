@@ -9,11 +9,13 @@ from typing import Any, Final, TypeVar
 
 import click
 
+from cutline.cli.declared import declared_codec
 from cutline.errors import CutlineError
 from cutline.kernels.base.utf8 import has_surrogates, valid_bytes
 
 __all__ = ["InputError", "TextReader", "reads_text", "without_surrogates"]
 
+_UTF8: Final = "utf-8"
 _READ_BYTES: Final = 1 << 19
 _CHARACTER_BYTES: Final = 4  # the longest in UTF-8
 _MARK_BYTES: Final = 4  # the longest byte order mark
@@ -47,7 +49,8 @@ class TextReader:
     """Reads texts.
 
     Attributes:
-        encoding: the name of a codec; None: UTF-8, or UTF-16 or UTF-32 by their byte order mark.
+        encoding: the name of a codec; None: UTF-8, or UTF-16 or UTF-32 by their byte order mark,
+            and what is none of these by the encoding that it declares.
         errors: "strict" or "replace", for bytes that are none of it.
     """
 
@@ -57,7 +60,13 @@ class TextReader:
     def _codec_of(self, head: bytes) -> str:
         if self.encoding is not None:
             return self.encoding
-        return next((codec for mark, codec in _MARKS.items() if head.startswith(mark)), "utf-8")
+        return next((codec for mark, codec in _MARKS.items() if head.startswith(mark)), _UTF8)
+
+    def _codec_for(self, content: bytes) -> str:
+        codec = self._codec_of(content[:_MARK_BYTES])
+        if self.encoding is None and codec == _UTF8 and valid_bytes(content) < len(content):
+            return declared_codec(content[:_HEAD_BYTES]) or codec
+        return codec
 
     def is_binary(self, head: bytes) -> bool:
         """Return whether a file's first bytes are no text: as for grep and git, by a NUL.
@@ -78,10 +87,13 @@ class TextReader:
         >>> TextReader(errors="replace").text(b"a\xff"), TextReader().text("a".encode("utf-16"))
         ('a\ufffd', 'a')
         """
+        codec = self._codec_for(content)
         try:
-            return content.decode(self._codec_of(content[:_MARK_BYTES]), self.errors)
+            return content.decode(codec, self.errors)
         except UnicodeDecodeError as error:
-            raise _wrong_bytes(error, 0, content[:_HEAD_BYTES]) from error
+            if self.encoding is None and codec != _UTF8:
+                codec += ", which the file declares,"
+            raise _wrong_bytes(error, 0, content[:_HEAD_BYTES], codec) from error
         except UnicodeError as error:  # of other codecs: no mark where there must be one, say
             raise InputError(f"the file is not in {self.encoding}: {error}") from error
 
@@ -94,9 +106,8 @@ class TextReader:
         >>> TextReader(errors="replace").utf8(b"a\xff").decode()
         'a\ufffd'
         """
-        if self._codec_of(content[:_MARK_BYTES]) == "utf-8" and valid_bytes(content) == len(
-            content
-        ):
+        is_utf8 = self._codec_of(content[:_MARK_BYTES]) == _UTF8
+        if is_utf8 and valid_bytes(content) == len(content):
             return content
         return self.text(content).encode()
 
@@ -109,7 +120,10 @@ class TextReader:
         if self.errors != "strict":
             return False
         with path.open("rb") as file:
-            return self._codec_of(file.read(_MARK_BYTES)) == "utf-8"
+            head = file.read(_HEAD_BYTES)
+        if self.encoding is None and declared_codec(head) is not None:
+            return False
+        return self._codec_of(head) == _UTF8
 
     def utf8_blocks(self, path: Path) -> Iterator[bytes]:
         """Yield a file's content in blocks, each of whole characters in UTF-8.
@@ -132,7 +146,7 @@ class TextReader:
         try:
             rest.decode()
         except UnicodeDecodeError as error:
-            raise _wrong_bytes(error, done, head) from error
+            raise _wrong_bytes(error, done, head, _UTF8) from error
 
 
 def without_surrogates(text: str) -> str:
@@ -146,13 +160,12 @@ def without_surrogates(text: str) -> str:
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-def _wrong_bytes(error: UnicodeDecodeError, offset: int, head: bytes) -> InputError:
+def _wrong_bytes(error: UnicodeDecodeError, offset: int, head: bytes, codec: str) -> InputError:
     """Build the error for invalid bytes at an offset of a file that begins with `head`."""
     for magic, what in _BINARY.items():
         if head.startswith(magic):
             return InputError(f"the file {what}")
-    name = error.encoding
-    if name == "utf-8" and b"\0" in head:
+    if codec == _UTF8 and b"\0" in head:
         return InputError(
             "the file is binary, not text: there is a NUL in its first bytes, and "
             f"{error.object[error.start]:#04x} at byte offset {offset + error.start}, which is not "
@@ -160,11 +173,11 @@ def _wrong_bytes(error: UnicodeDecodeError, offset: int, head: bytes) -> InputEr
         )
     advice = (
         "convert the file to utf-8, name its encoding, such as --input-encoding latin-1,"
-        if name == "utf-8"
+        if codec == _UTF8
         else "name another --input-encoding,"
     )
     return InputError(
-        f"invalid {name} at byte offset {offset + error.start} (byte "
+        f"invalid {codec} at byte offset {offset + error.start} (byte "
         f"{error.object[error.start]:#04x}: {error.reason}); {advice} "
         "or pass --errors replace to read such bytes as U+FFFD"
     )
@@ -190,7 +203,8 @@ _input_encoding = click.option(
     metavar="NAME",
     callback=_codec,
     help="How the files are encoded, such as latin-1, cp1252 or utf-8-sig (which leaves out a "
-    "byte order mark).  [default: utf-8, or utf-16 or utf-32 by their byte order mark]",
+    "byte order mark).  [default: utf-8, or utf-16 or utf-32 by their byte order mark; what is "
+    "none of these, as it declares: <meta charset>, <?xml encoding>, coding: in a comment]",
 )
 _errors = click.option(
     "--errors",

@@ -101,6 +101,34 @@ def test_slices_and_cuts_are_those_of_the_slices_encoded(
         _check_chunks(encoding, text, counts)
 
 
+@pytest.mark.parametrize(("kind", "name"), CASES)
+def test_slices_and_cuts_of_long_words_beside_awkward_characters(
+    kind: str, name: str, tmp_path: Path
+) -> None:
+    """Unigram has starts in words of more than 64 bytes, and a character may end them."""
+    rng = random.Random(f"{kind}{name}")
+    oracle, encoding = both(kind, name, rng, tmp_path)
+    several = "\ufdfa\ufdfb\u2017\ufe70\xbd\u3392\u2026 "  # mostly become several words
+    for round_ in range(6):
+        awkward = several if round_ % 2 else LETTERS + AWKWARD
+        parts = ["".join(rng.choices("abcde\xe9", k=rng.randint(30, 90))) for _ in range(3)]
+        text = "".join(part + "".join(rng.choices(awkward, k=rng.randint(1, 4))) for part in parts)
+        n = len(text)
+        counter = encoding.intervals(text)
+        near = [at for at in range(n + 1) if not text[max(at - 3, 0) : at + 3].isascii()]
+        for start in rng.sample(range(n + 1), 6):
+            ends = [*rng.sample(near, min(20, len(near))), n]
+            spans = [(start, end) for end in ends if end >= start]
+            counts = [len(ids(oracle, text[start:end])) for start, end in spans]
+            assert [*counter.count_many(spans)] == counts, ascii(text)
+            for (_, end), budget in zip(spans[:4], counts, strict=False):
+                best = counter.split_at(start, budget)
+                assert best >= end, (ascii(text), start, budget)
+                assert len(ids(oracle, text[start:best])) <= budget
+                after = range(best + 1, min(n, best + 20) + 1)
+                assert all(len(ids(oracle, text[start:one])) > budget for one in after)
+
+
 @pytest.mark.parametrize("kind", MODELS)
 def test_a_slice_is_not_stripped_where_it_is_cut_into_parts(kind: str, tmp_path: Path) -> None:
     rng = random.Random(5)

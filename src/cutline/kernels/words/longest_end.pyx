@@ -13,7 +13,7 @@ from cutline.kernels.base.common cimport (
 from cutline.kernels.words.char_map cimport WHITE
 from cutline.kernels.words.model cimport UNIGRAM, WordModel
 from cutline.kernels.words.reader cimport (
-    ONLY_WHITE, TOO_LONG, WORD_SLOTS, Reader, read_words, start_reading,
+    ONLY_WHITE, TOO_LONG, WORD_SLOTS, Reader, read_words, start_inside, start_reading,
 )
 from cutline.kernels.words.slice_counts cimport SliceCounts, SliceHead
 from cutline.kernels.words.starts cimport (
@@ -172,7 +172,9 @@ cdef class LongestEnds(SliceCounts):
                 return self.best_end_slowly(state, start, place, limit, n)
             if count < 0:
                 return count
-        start_reading(reader, place, limit, self.encoder.prefixes and not inside)
+            start_inside(reader, &state.words, place, limit, self.encoder.prefixes)
+        else:
+            start_reading(reader, place, limit, self.encoder.prefixes)
         reader.traces = True
         while total <= n and outcome >= 0:
             count = outcome = read_words(reader, &state.words)

@@ -52,6 +52,9 @@ cdef struct Words:
 cdef void start_reading(
     Reader* reader, Py_ssize_t start, Py_ssize_t end, bint prefixes
 ) noexcept nogil
+cdef void start_inside(
+    Reader* reader, Words* words, Py_ssize_t start, Py_ssize_t end, bint prefixes
+) noexcept nogil
 cdef bint reserve(Reader* reader, Py_ssize_t more) noexcept nogil
 cdef Py_ssize_t read_words(Reader* reader, Words* words) noexcept nogil
 cdef void free_reader(Reader* reader) noexcept nogil

@@ -34,6 +34,18 @@ cdef void start_reading(
     reader.group = 0
 
 
+cdef void start_inside(
+    Reader* reader, Words* words, Py_ssize_t start, Py_ssize_t end, bint prefixes
+) noexcept nogil:
+    """Read text[start:end] next, which goes on with a word: it gets no prefix, others may."""
+    cdef uint32_t code_point = char_at(&reader.text, start)
+    start_reading(reader, start, end, prefixes)
+    words.count = 0
+    begin_word(reader, words, False)
+    words.ends[0] = start
+    reader.group = reader.blocks[code_point >> 8].images[code_point & 0xFF].first_group
+
+
 cdef Py_ssize_t read_words(Reader* reader, Words* words) noexcept nogil:
     """Read the next words. Returns how many; 0 at the end; or NO_MEMORY or INTERRUPTED."""
     cdef Py_ssize_t stop, watched = reader.at

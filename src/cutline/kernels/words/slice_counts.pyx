@@ -12,11 +12,11 @@ from cython cimport auto_pickle
 from cutline.kernels.base.common cimport NO_MEMORY, NOT_FOUND, UNKNOWN, grow, uint32_t
 from cutline.kernels.words.char_map cimport WHITE
 from cutline.kernels.words.model cimport WordModel
-from cutline.kernels.words.reader cimport Reader, read_words, start_reading
+from cutline.kernels.words.reader cimport Reader, read_words, start_inside, start_reading
 from cutline.kernels.words.starts cimport (
     begins_entangled, has_entangled, is_joint, last_start, next_start, tokens_before,
 )
-from cutline.kernels.words.stretches cimport count_stretch
+from cutline.kernels.words.stretches cimport count_batches, count_stretch
 from cutline.kernels.words.text_starts cimport TextStarts
 from cutline.kernels.words.trie cimport Trie, child_of, ends_token, label_at
 from cutline.kernels.words.unigram cimport best_path
@@ -86,31 +86,31 @@ cdef class SliceCounts(TextStarts):
 
         NOT_FOUND: the tokens of the word before decide.
         """
-        cdef bint inside = place > start and is_joint(&self.starts, place)
+        cdef const WordModel* model = &self.encoder.model
         cdef Py_ssize_t count
         if begins_entangled(&self.starts, place):
             return self.ask_count(place, end, place > start)
-        if inside:
-            count = self.count_sure_word(state, place, end)
-            if count < 0:
-                return count
-            if state.reader.at == end and state.words.count == 1 and not state.reader.is_open:
-                return count
-        return count_stretch(
-            &self.encoder.model, state, place, end, self.encoder.prefixes and not inside
-        )
+        if place == start or not is_joint(&self.starts, place):
+            return count_stretch(model, state, place, end, self.encoder.prefixes)
+        count = self.count_sure_word(state, place, end)
+        if count < 0 or state.reader.at == end and state.words.count == 1 and not state.reader.is_open:
+            return count
+        # Words that begin inside a character, or after a blank, have no start of their own.
+        return count_batches(model, state, state.words.count)
 
     cdef Py_ssize_t count_sure_word(
         self, WordState* state, Py_ssize_t place, Py_ssize_t end
     ) noexcept nogil:
         """Count the tokens of the first word of text[place:end], which goes on with a word.
 
+        It is left in the state with the others of its batch.
+
         NOT_FOUND: its tokens are not sure, or the first one is unknown: such characters may be one
         token with those before them. Also NO_MEMORY.
         """
         cdef const WordModel* model = &self.encoder.model
         cdef Py_ssize_t n, count
-        start_reading(&state.reader, place, end, False)
+        start_inside(&state.reader, &state.words, place, end, self.encoder.prefixes)
         count = read_words(&state.reader, &state.words)
         if count <= 0:
             return count

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 import cutline
+from cutline.pipeline import slices
 from cutline.pipeline.pipeline import Pipeline
 from cutline.pipeline.upper_bound import UpperBound
 from tests.pipeline.families import added, build
@@ -88,3 +89,25 @@ def test_chunks_do_so_among_added_tokens_that_overlap(
         text = "".join(random.Random(kind).choices(LETTERS[kind], k=6_000))
         encoding.split(text, TOKENS)
         assert sum(counted) <= 24 * len(text)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("kind", LETTERS)
+def test_a_cut_looks_at_little_text_beyond_it(
+    family: str, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What n tokens could cover at most is many times what they do."""
+    encoding = cutline.Encoding.from_tokenizers(build(family))
+    lengths: list[int] = []
+    make = slices._counter
+
+    def noted(pipeline: Any, encoding: Any, text: str) -> Any:
+        lengths.append(len(text))
+        return make(pipeline, encoding, text)
+
+    monkeypatch.setattr(slices, "_counter", noted)
+    text = "".join(random.Random(f"of {kind}").choices(LETTERS[kind], k=60_000))
+    end = encoding.split_at(text, TOKENS)
+    assert sum(lengths) <= 8 * (end + 512)
+    text = text[:end] + text[end:][:2_000]
+    assert end == encoding.intervals(text).split_at(0, TOKENS)

@@ -51,7 +51,7 @@ def split_at(pipeline: Pipeline, encoding: TextEncoder, text: str, n: int, start
         window, begin = text[start:] if bound is None else text[start : start + bound], 0
     if not pipeline.changes(window):
         found = cutting.split_at(encoding, window, n, begin)
-    elif is_right and bound is None:
+    elif is_right:
         utf8_of(window, start)
         found = _split_at_in_windows(pipeline, encoding, window, n)
     else:
@@ -60,15 +60,23 @@ def split_at(pipeline: Pipeline, encoding: TextEncoder, text: str, n: int, start
 
 
 def _split_at_in_windows(pipeline: Pipeline, encoding: TextEncoder, text: str, n: int) -> int:
-    """Do it where text can have no tokens, so that no number of characters bounds a slice."""
-    width = _CHARACTERS_A_TOKEN * min(n, len(text)) + 256
+    """Do it for a text that is changed: what is far beyond the cut takes no time."""
+    width, steps = _CHARACTERS_A_TOKEN * min(n, len(text)) + 256, pipeline.steps_for(inside=False)
     if isinstance(pipeline, MarkingPipeline) and len(text) > width:
         found = longest_fit_in_word(pipeline, encoding, text, n, inside=False)
         if found is not None:
             return found
     while True:
-        counter = SliceCounter(pipeline, encoding, text[:width])
-        if width >= len(text) or counter.settled > n:
+        part = text[:width]
+        counter = _counter(pipeline, encoding, part)
+        if (
+            width >= len(text)
+            or counter.settled > n
+            or (
+                not isinstance(counter, SpelledCounter)
+                and pipeline.upper_bound.limit(encoding, part, n, steps) < width
+            )
+        ):
             return counter.split_at(0, n)
         width *= 4
 

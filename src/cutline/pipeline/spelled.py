@@ -31,6 +31,7 @@ __all__ = ["SpelledCounter", "is_spelled"]
 
 _ANY_CHARACTER = array("i", [CHARACTER])
 _ENDLESS = 1 << 60  # tokens
+_FAR = 256  # characters
 
 
 def is_spelled(pipeline: Pipeline, encoding: TextEncoder, text: str) -> bool:
@@ -96,6 +97,13 @@ class SpelledCounter(SliceCounter):
                 sums = made if made.are_known else None
             self._sums = n, sums
         return sums
+
+    @property
+    def settled(self) -> int:
+        """See `SliceCounter`; 0: no safe split point is near the end."""
+        last, holds_at = len(self._text) - 2, self._pipeline.safe_points.holds_at
+        places = range(last, max(last - _FAR, 1), -1)
+        return self.count(0, next((at for at in places if holds_at(self._text, at)), 0))
 
     @property
     def nbytes(self) -> int:

@@ -160,14 +160,44 @@ def test_files_without_such_a_column_are_named(invoke: Invoke, tmp_path: Path) -
     result = invoke("count", "--column", "body", tmp_path)
     assert result.exit_code == 1
     assert result.stdout == f"2  {tmp_path / 'b.jsonl'}\n"
-    problems = dict(
-        line.removeprefix(f"cutline: {tmp_path}/").split(": ", 1)
-        for line in result.stderr.splitlines()
+    *lines, skipped = result.stderr.splitlines()
+    problems = dict(line.removeprefix(f"cutline: {tmp_path}/").split(": ", 1) for line in lines)
+    assert sorted(problems) == ["c.parquet", "d.parquet"]
+    assert skipped == (
+        f"cutline: skipped 1 file that is neither JSON Lines nor Parquet: {tmp_path / 'a.md'}"
     )
-    assert sorted(problems) == ["a.md", "c.parquet", "d.parquet"]
-    assert "its name is that of no file with rows" in problems["a.md"]
     assert problems["c.parquet"] == "no column 'body'; there is 'x'"
     assert problems["d.parquet"].startswith("not a parquet file")
+
+
+def test_other_files_of_a_dataset_are_skipped_unless_they_are_named(
+    invoke: Invoke, tmp_path: Path
+) -> None:
+    """Engines write such files beside the parts."""
+    for name in ("part-0.parquet", "part-1.parquet"):
+        pq.write_table(pa.table({"body": ["one two"]}), tmp_path / name)
+    for name in ("_SUCCESS", "_metadata"):
+        (tmp_path / name).write_bytes(b"")
+    for name in (tmp_path, tmp_path / "*"):
+        result = invoke("count", "--column", "body", name)
+        assert result.exit_code == 0
+        assert result.stdout.endswith("4  total\n")
+        assert result.stderr == (
+            "cutline: skipped 2 files that are neither JSON Lines nor Parquet: "
+            f"{tmp_path / '_SUCCESS'}, {tmp_path / '_metadata'}\n"
+        )
+    result = invoke("count", "--column", "body", tmp_path / "_SUCCESS")
+    assert result.exit_code == 1
+    assert "its name is that of no file with rows" in result.stderr
+
+
+@pytest.mark.parametrize("command", ["chunk", "count"])
+def test_a_column_of_nulls_has_no_texts(command: str, invoke: Invoke, tmp_path: Path) -> None:
+    """Its type is that of nulls if no part of a data set says otherwise."""
+    pq.write_table(pa.table({"body": pa.nulls(3)}), tmp_path / "a.parquet")
+    result = invoke(command, "--column", "body", tmp_path / "a.parquet")
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert result.stdout == ("" if command == "chunk" else f"0  {tmp_path / 'a.parquet'}\n")
 
 
 @pytest.mark.parametrize("command", ["chunk", "count"])

@@ -102,8 +102,7 @@ class Finder:
             found = (
                 path
                 for path in sorted(_matching(name))
-                if self._takes(os.path.normpath(path).replace(os.sep, "/"))
-                and self._is_file(path)
+                if self._takes(os.path.normpath(path).replace(os.sep, "/")) and self._is_file(path)
             )
             yield from self._unless_none(name, found, "no file matches this pattern", n_unread)
         else:

@@ -11,7 +11,7 @@ from cutline.errors import SourceError
 from cutline.extras import need
 from cutline.kernels.base.utf8 import valid_bytes
 
-__all__ = ["BLOCK_BYTES", "MAX_LINE_BYTES", "FileReader", "character_start", "invalid_utf8"]
+__all__ = ["BLOCK_BYTES", "MAX_LINE_BYTES", "FileReader", "character_start", "invalid_utf8", "kind_of"]
 
 BLOCK_BYTES = 1 << 20
 MAX_LINE_BYTES = 1 << 27
@@ -22,6 +22,16 @@ _ZSTD_SUFFIXES = (".zst", ".zstd")
 _ZSTD_INPUT_BYTES = 1 << 12
 # The window of `zstd --long=31`; the default limit is 2**27.
 _ZSTD_WINDOW_BYTES = 1 << 31
+
+
+def kind_of(path: Path) -> tuple[str, str]:
+    """Return the suffix of a file's content, in lower case, and that of the compression, or "".
+
+    >>> kind_of(Path("a.JSONL.gz"))
+    ('.jsonl', '.gz')
+    """
+    *_, kind, packing = ("", "", *(suffix.lower() for suffix in path.suffixes))
+    return (kind, packing) if packing in _GZIP_SUFFIXES + _ZSTD_SUFFIXES else (packing, "")
 
 
 class FileReader:
@@ -40,14 +50,10 @@ class FileReader:
     """
 
     def __init__(self, path: Path, block_bytes: int = BLOCK_BYTES) -> None:
-        *_, kind, packing = ("", "", *(suffix.lower() for suffix in path.suffixes))
-        if packing not in _GZIP_SUFFIXES + _ZSTD_SUFFIXES:
-            kind, packing = packing, ""
-        if packing in _ZSTD_SUFFIXES:
-            need("zstandard", f"reading {path}", "zstd")
         self.path = path
-        self.kind = kind
-        self.packing = packing
+        self.kind, self.packing = kind_of(path)
+        if self.packing in _ZSTD_SUFFIXES:
+            need("zstandard", f"reading {path}", "zstd")
         self.bytes_read = 0
         self._block_bytes = block_bytes
 

@@ -129,10 +129,13 @@ def _no_column(column: str, columns: Iterable[str]) -> str:
 def text_type(schema: "pyarrow.Schema", column: str) -> "pyarrow.DataType":
     """Return the type of a column's strings; for a dictionary, that of its values.
 
+    That of a column of nulls alone, which may have a type of its own, is `string`.
+
     Raises:
         SourceError: (a ValueError) there is no such column, or more than one, or its type is
             no string.
     """
+    import pyarrow as pa
     import pyarrow.types as kinds
 
     if schema.names.count(column) > 1:
@@ -141,6 +144,8 @@ def text_type(schema: "pyarrow.Schema", column: str) -> "pyarrow.DataType":
         raise SourceError(_no_column(column, schema.names))
     found = schema.field(column).type
     kind = found.value_type if kinds.is_dictionary(found) else found
+    if kinds.is_null(kind):
+        return pa.string()
     if not (kinds.is_string(kind) or kinds.is_large_string(kind) or kinds.is_string_view(kind)):
         raise SourceError(f"column {column!r} must contain strings, its type is {found}")
     return kind

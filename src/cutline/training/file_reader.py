@@ -11,7 +11,14 @@ from cutline.errors import SourceError
 from cutline.extras import need
 from cutline.kernels.base.utf8 import valid_bytes
 
-__all__ = ["BLOCK_BYTES", "MAX_LINE_BYTES", "FileReader", "character_start", "invalid_utf8", "kind_of"]
+__all__ = [
+    "BLOCK_BYTES",
+    "MAX_LINE_BYTES",
+    "FileReader",
+    "character_start",
+    "invalid_utf8",
+    "kind_of",
+]
 
 BLOCK_BYTES = 1 << 20
 MAX_LINE_BYTES = 1 << 27

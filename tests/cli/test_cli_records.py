@@ -3,6 +3,7 @@
 import datetime
 import gzip
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -189,6 +190,28 @@ def test_other_files_of_a_dataset_are_skipped_unless_they_are_named(
     result = invoke("count", "--column", "body", tmp_path / "_SUCCESS")
     assert result.exit_code == 1
     assert "its name is that of no file with rows" in result.stderr
+
+
+@pytest.mark.parametrize("name", ["a.parquet", "a.jsonl.zst"])
+@pytest.mark.parametrize(
+    "command", ["chunk", "count", "pack --max-tokens 9", "verify --chunk-size 9 --source"]
+)
+def test_a_missing_package_fails_its_file_alone(
+    command: str, name: str, invoke: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / name).write_bytes(b"")
+    (tmp_path / "b.jsonl").write_text('{"text": "one two"}')
+    (tmp_path / "text").write_text("one two")
+    for package in ("pyarrow.parquet", "zstandard"):
+        monkeypatch.setitem(sys.modules, package, None)
+    end = tmp_path / "text" if command.startswith("verify") else "--column=text"
+    result = invoke(*command.split(), end, tmp_path / name, tmp_path / "b.jsonl")
+    assert result.exit_code == 1
+    extra = "arrow" if name == "a.parquet" else "zstd"
+    [line] = result.stderr.splitlines()
+    assert line.startswith(f"cutline: {tmp_path / name}: ")
+    assert line.endswith(f"pip install 'cutline[{extra}]'")
+    assert "one two" in result.stdout or "2" in result.stdout
 
 
 @pytest.mark.parametrize("command", ["chunk", "count"])

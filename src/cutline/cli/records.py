@@ -52,9 +52,8 @@ class Rows:
             out; "replace": has U+FFFD instead; None: is left as it is.
 
     Raises:
-        ImportError: an optional package is needed and not installed.
         OSError: the file cannot be read.
-        InputError: it has no such column.
+        InputError: it has no such column, or needs a package that is not installed.
     """
 
     def __init__(
@@ -67,7 +66,7 @@ class Rows:
     ) -> None:
         try:
             self._rows = _open(path, column)
-        except SourceError as error:
+        except (SourceError, ImportError) as error:
             raise InputError(str(error).removeprefix(f"{path}: ")) from error
         self._watch = watch
         self._n_jobs = n_jobs

@@ -15,7 +15,12 @@ from cutline.chunking.chunkers import Chunker
 from cutline.chunks import Chunk, ChunkSize, content_hash
 from cutline.counting.limits import AlsoFits
 from cutline.integrations.chunk_metadata import chunk_metadata
-from cutline.integrations.describing import checked_rendered, chunker_for, chunker_of
+from cutline.integrations.describing import (
+    checked_rendered,
+    chunker_for,
+    chunker_of,
+    naming,
+)
 from cutline.integrations.hierarchies import hierarchy_for, hierarchy_of
 from cutline.protocols import TokenCounter
 from cutline.registry import encoding_for_model, get_encoding
@@ -152,10 +157,13 @@ class CutlineTextSplitter(TextSplitter):
         metadata of the last split.
         """
         documents = []
-        for text, metadata in zip(texts, metadatas or [{}] * len(texts), strict=True):
-            chunker = chunker_for(self._chunker, metadata)
+        given = zip(texts, metadatas or [{}] * len(texts), strict=True)
+        for place, (text, metadata) in enumerate(given):
+            with naming(metadata.get("source", place)):
+                chunker = chunker_for(self._chunker, metadata)
+                chunks = chunker.chunk(text)
             template = chunker.template if self._rendered else None
-            for chunk in chunker.chunk(text):
+            for chunk in chunks:
                 known = {**deepcopy(metadata), **_metadata(chunk, self._add_start_index)}
                 documents.append(_document(chunk, known, template))
         return documents
@@ -223,9 +231,11 @@ class CutlineHierarchicalSplitter(BaseDocumentTransformer):
         return self.split_documents(documents)
 
     def _family(self, document: Document, begin: str) -> Iterator[Document]:
-        chunker = hierarchy_for(self._chunker, document.metadata)
+        with naming(document.id or document.metadata.get("source")):
+            chunker = hierarchy_for(self._chunker, document.metadata)
+            levels = chunker.chunk(document.page_content)
         template = chunker.chunker.template if self._rendered else None
-        for nodes in chunker.chunk(document.page_content):
+        for nodes in levels:
             for node in nodes:
                 known = deepcopy(document.metadata) | {"level": node.level}
                 known.pop("parent_id", None)

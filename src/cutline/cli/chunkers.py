@@ -258,7 +258,7 @@ class Chunkers:
 
         Raises:
             CutlineError: it is not UTF-8, or cannot be cut; before the first chunk.
-            Failure: it cannot be read to its end.
+            Failure: it cannot be read to its end, or becomes shorter meanwhile.
         """
         least = min([self.chunk_size, *self._cutting.also_fits.values()])
         if (template := self.template_for(name)) is not None:
@@ -268,13 +268,17 @@ class Chunkers:
         is_streamed = is_streamed and self._cutting.never_across is None and not self._sizes
         if not (is_streamed and reader.reads_blocks(path)):
             return self.chunk(name, self.text_of(name, path.read_bytes(), reader))
-        for _ in reader.utf8_blocks(path):
-            pass  # what is not UTF-8 has no chunks at all
+        # What is not UTF-8 has no chunks at all.
+        missing_bytes = sum(len(block) for block in reader.utf8_blocks(path))
 
         def parts() -> Iterator[str]:
+            nonlocal missing_bytes
             for block in reader.utf8_blocks(path):
                 yield block.decode()
                 watch.advance(len(block))
+                missing_bytes -= len(block)
+            if missing_bytes > 0:
+                raise InputError("the file became shorter while it was read")
 
         found = self.chunker_of(name)._chunk_parts(parts())
         first = list(islice(found, 1))

@@ -171,6 +171,15 @@ def test_files_without_such_a_column_are_named(invoke: Invoke, tmp_path: Path) -
     assert problems["d.parquet"].startswith("not a parquet file")
 
 
+def test_the_language_of_rows_must_be_said(invoke: Invoke, tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text('{"body": "def f(): pass"}')
+    arguments = ["chunk", "--column", "body", "--by", "code", tmp_path / "a.jsonl"]
+    result = invoke(*arguments)
+    assert result.exit_code == 2
+    assert "--column with --by code needs --language" in result.stderr
+    assert invoke(*arguments, "--language", "python").exit_code == 0
+
+
 def test_other_files_of_a_dataset_are_skipped_unless_they_are_named(
     invoke: Invoke, tmp_path: Path
 ) -> None:

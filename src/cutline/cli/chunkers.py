@@ -144,7 +144,8 @@ class Chunkers:
 
     Raises:
         Failure: there is no such chunker: an extra is missing, or a language is unknown.
-        click.UsageError: there is no such chunk size for this encoding, or no such field.
+        click.UsageError: there is no such chunk size for this encoding, or no such field; or the
+            language of rows is not said.
     """
 
     def __init__(
@@ -157,6 +158,11 @@ class Chunkers:
     ) -> None:
         if not of_rows:
             _need_fields(cutting.template)
+        elif cutting.by == "code" and cutting.language is None:
+            raise click.UsageError(
+                "--column with --by code needs --language, such as --language python: rows have no "
+                "names"
+            )
         self._encoding = encoding
         self._sizes = sizes
         self._cutting = cutting = cutting.sized_for(encoding)

@@ -171,6 +171,39 @@ def test_files_without_such_a_column_are_named(invoke: Invoke, tmp_path: Path) -
     assert problems["d.parquet"].startswith("not a parquet file")
 
 
+@pytest.mark.parametrize("form", ["jsonl", "parquet"])
+def test_only_the_columns_that_are_named_are_carried(
+    invoke: Invoke, tmp_path: Path, form: str
+) -> None:
+    path = tmp_path / f"a.{form}"
+    rows = [{"id": n, "body": "one two", "title": f"T{n}", "vector": [0.5] * n} for n in (1, 2)]
+    if form == "parquet":
+        pq.write_table(pa.Table.from_pylist(rows), path)
+    else:
+        path.write_bytes(jsonl(rows))
+    arguments = ["chunk", "--column", "body", path, "--carry"]
+
+    def records(*options: str) -> list[Any]:
+        result = invoke(*arguments, *options)
+        assert (result.exit_code, result.stderr) == (0, "")
+        return [row["metadata"]["record"] for row in rows_of(result.stdout_bytes)]
+
+    assert records("id") == [{"id": 1}, {"id": 2}]
+    assert records("vector", "--carry", "id") == [{"id": n, "vector": [0.5] * n} for n in (1, 2)]
+    assert records("id", "--template", "{file} {title}: {text}") == [
+        {"id": n, "title": f"T{n}"} for n in (1, 2)
+    ]
+    wrong = invoke(*arguments, "ids")
+    if form == "parquet":
+        assert wrong.exit_code == 1
+        assert wrong.stderr == (
+            f"cutline: {path}: no column 'ids'; there is 'id', 'body', 'title', 'vector'\n"
+        )
+    else:  # lines may lack any
+        assert [row["metadata"]["record"] for row in rows_of(wrong.stdout_bytes)] == [{}, {}]
+    assert invoke("chunk", "--carry", "id", path).exit_code == 2
+
+
 def test_the_language_of_rows_must_be_said(invoke: Invoke, tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text('{"body": "def f(): pass"}')
     arguments = ["chunk", "--column", "body", "--by", "code", tmp_path / "a.jsonl"]

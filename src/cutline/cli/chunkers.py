@@ -232,6 +232,16 @@ class Chunkers:
         """
         return self._filled(self._for_file(name), name)
 
+    def columns_with(self, name: str, carry: Sequence[str]) -> frozenset[str] | None:
+        """Return the columns of rows that are carried: with some, those of the template, too.
+
+        None: all of them.
+        """
+        template = self.template_for(name)
+        if not carry:
+            return None
+        return frozenset([*carry, *(() if template is None else template.missing)])
+
     def render(self, name: str, chunk: "Chunk") -> str:
         """Return what is sent for a chunk of a file: its text, unless there is a template."""
         template = self.template_for(name)

@@ -1,6 +1,6 @@
 """Rows of JSON Lines and Parquet as documents: --column."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol, TypeVar
@@ -48,6 +48,7 @@ class Rows:
         column: the column of the text.
         watch: is told of the bytes that were read, and of rows that fail.
         n_jobs: the number of threads.
+        others: the names of the other columns that are read; None: all.
         errors: a text with lone surrogates, which is not UTF-8, "strict": is reported, and left
             out; "replace": has U+FFFD instead; None: is left as it is.
 
@@ -63,6 +64,7 @@ class Rows:
         watch: Watch,
         n_jobs: int = 1,
         errors: str | None = None,
+        others: Collection[str] | None = None,
     ) -> None:
         try:
             self._rows = _open(path, column)
@@ -71,6 +73,7 @@ class Rows:
         self._watch = watch
         self._n_jobs = n_jobs
         self._errors = errors
+        self._others = others
         self._n_failed = 0
 
     def __iter__(self) -> "Iterator[Row]":
@@ -79,7 +82,8 @@ class Rows:
 
     def map(self, work: BatchWork[T_co]) -> "Iterator[tuple[Row, T_co]]":
         """Yield each row with its result; what fails is reported, and left out."""
-        rows = self._utf8(self._rows.records(lambda error: self._fail(str(error))))
+        read = self._rows.records(lambda error: self._fail(str(error)), self._others)
+        rows = self._utf8(read)
         n_bytes = 0
         while batch := self._next(rows):
             try:

@@ -14,6 +14,7 @@ import pytest
 import cutline
 from cutline import MarkdownChunker, TextChunker
 from cutline.cli import records
+from cutline.training.file_reader import FileReader
 from tests.cli.conftest import Invoke, rows_of
 
 ROWS: list[dict[str, Any]] = [
@@ -169,6 +170,74 @@ def test_files_without_such_a_column_are_named(invoke: Invoke, tmp_path: Path) -
     )
     assert problems["c.parquet"] == "no column 'body'; there is 'x'"
     assert problems["d.parquet"].startswith("not a parquet file")
+
+
+@pytest.mark.parametrize("at_once", [1, 3, 1 << 20])
+@pytest.mark.parametrize("name", ["a.jsonl", "a.jsonl.gz", "-"])
+@pytest.mark.parametrize(
+    ("encoding", "options"),
+    [
+        ("utf-16", []),
+        ("utf-16", ["--input-encoding", "utf-16"]),
+        ("utf-32", []),
+        ("utf-16-be", ["--input-encoding", "utf-16-be"]),
+        ("utf-8-sig", []),
+        ("cp1252", ["--input-encoding", "cp1252"]),
+        ("utf-8", ["--errors", "replace"]),
+    ],
+)
+def test_rows_are_decoded_as_files_are(
+    invoke: Invoke, monkeypatch: pytest.MonkeyPatch, tmp_path: Path,
+    encoding: str, options: list[str], name: str, at_once: int,
+) -> None:  # fmt: skip
+    monkeypatch.setattr(FileReader.__init__, "__defaults__", (at_once,))
+    texts = ["café\none", "two €", "na\u00efve"]
+    content = "".join(json.dumps({"body": text}, ensure_ascii=False) + "\n" for text in texts)
+    stdin = content.encode(encoding)
+    (tmp_path / "a.jsonl").write_bytes(stdin)
+    (tmp_path / "a.jsonl.gz").write_bytes(gzip.compress(stdin))
+    path = "-" if name == "-" else tmp_path / name
+    result = invoke("chunk", "--column", "body", *options, path, stdin=stdin)
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert [row["text"] for row in rows_of(result.stdout_bytes)] == texts
+    counted = invoke("count", "--column", "body", *options, path, stdin=stdin)
+    assert counted.stdout.split()[0] == str(
+        sum(map(cutline.get_encoding("o200k_base").count, texts))
+    )
+
+
+@pytest.mark.parametrize("command", ["chunk", "count", "pack --max-tokens 9"])
+def test_rows_in_another_encoding_name_the_option(
+    command: str, invoke: Invoke, tmp_path: Path
+) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(b'{"body": "one"}\n{"body": "caf\xe9"}\n')
+    arguments = [*command.split(), "--column", "body", path]
+    result = invoke(*arguments)
+    assert result.exit_code == 1
+    assert result.stderr.startswith(f"cutline: {path}, line 2: invalid utf-8 at byte offset 13 ")
+    assert "; convert it to utf-8, name its encoding, such as --input-enc" in result.stderr
+    for options in (["--errors", "replace"], ["--input-encoding", "latin-1"]):
+        assert invoke(*arguments, *options).exit_code == 0
+    path.write_bytes('{"body": "one"}\n'.encode("utf-16") + b"a")
+    result = invoke(*arguments)
+    assert result.exit_code == 1
+    assert f"cutline: {path}: invalid utf-16-le at byte offset 34 (byte 0x61" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("stdin", "said"),
+    [
+        (gzip.compress(b"{}"), "is compressed by gzip: unpack it first"),
+        (b"PAR1", "is Parquet, which is read from a file whose name ends in .parquet"),
+    ],
+)
+def test_what_standard_input_is_instead_of_rows_is_named(
+    invoke: Invoke, stdin: bytes, said: str
+) -> None:
+    result = invoke("chunk", "--column", "body", stdin=stdin)
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert said in result.stderr
 
 
 @pytest.mark.parametrize("form", ["jsonl", "parquet"])

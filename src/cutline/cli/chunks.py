@@ -127,7 +127,7 @@ def chunk(
     def stream(name: str, path: Path, watch: Watch) -> Found:
         if column is not None:
             others = chunkers.columns_with(name, carry)
-            rows = Rows(path, column, watch, n_jobs, reader.errors, others)
+            rows = Rows(path, column, watch, n_jobs, reader.errors, others, reader)
             return chunkers.chunk_rows(name, rows)
         found = chunkers.stream(name, path, watch, reader)
         return found if n_jobs == 1 or isinstance(found, list) else begun(ahead(found, _n_chunks))

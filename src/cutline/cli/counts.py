@@ -100,7 +100,7 @@ def count(
             return [*map(Size, tokens, map(len, texts), n_bytes)]
 
         total = Size()
-        rows = Rows(path, str(column), watch, n_jobs, "replace", others=())
+        rows = Rows(path, str(column), watch, n_jobs, "replace", (), reader)
         for _row, size in rows.map(sizes):
             total = Size(*map(add, total, size))
         return total

@@ -86,7 +86,9 @@ def pack(
 
     def stream(_: str, path: Path, watch: Watch) -> Items:
         # Not a generator: that a file has no rows is found while its name is known.
-        return items_of(Rows(path, str(column), watch, errors=reader.errors), path, watch)
+        return items_of(
+            Rows(path, str(column), watch, errors=reader.errors, reader=reader), path, watch
+        )
 
     def items_of(rows: Rows, path: Path, watch: Watch) -> Items:
         for row in rows:

@@ -14,6 +14,7 @@ from cutline.kernels.base.utf8 import valid_bytes
 __all__ = [
     "BLOCK_BYTES",
     "MAX_LINE_BYTES",
+    "OTHERWISE",
     "FileReader",
     "character_start",
     "invalid_utf8",
@@ -23,6 +24,8 @@ __all__ = [
 BLOCK_BYTES = 1 << 20
 MAX_LINE_BYTES = 1 << 27
 """Of JSON Lines. A line is held in memory: without a limit, a small packed file could fill it."""
+OTHERWISE = ", or pass an iterator of texts decoded as you like"
+"""In errors about bytes that are not UTF-8: what can be done in Python."""
 _GZIP_SUFFIXES = (".gz",)
 _ZSTD_SUFFIXES = (".zst", ".zstd")
 # One byte of zstd can expand to 32 kB: small reads bound the memory on hostile files.
@@ -179,7 +182,7 @@ def invalid_utf8(place: str, error: UnicodeDecodeError, offset: int = 0) -> Sour
     byte = error.object[error.start]
     return SourceError(
         f"{place}: invalid utf-8 at byte offset {offset + error.start} (byte {byte:#04x}: "
-        f"{error.reason}); convert it to utf-8, or pass an iterator of texts decoded as you like"
+        f"{error.reason}); convert it to utf-8{OTHERWISE}"
     )
 
 

@@ -101,6 +101,9 @@ class JsonRows:
             raise invalid_utf8(self._place(number), error) from error
         except RecursionError as error:  # each Python says so in other words
             raise self._error(number, "not json: it is nested too deep to be read") from error
+        except json.JSONDecodeError as error:  # its own message has a line, which is always 1
+            problem = f"not json: {error.msg} at character {error.pos + 1}"
+            raise self._error(number, problem) from error
         except ValueError as error:
             raise self._error(number, f"not json: {error}") from error
         if not isinstance(row, dict):

@@ -155,10 +155,18 @@ class CutlineTextSplitter(TextSplitter):
 
         If both have a key, the chunk's value is used: documents that are split again have the
         metadata of the last split.
+
+        Raises:
+            ValueError: there are not as many metadatas as texts; or a text cannot be cut, which a
+                note names.
         """
         documents = []
-        given = zip(texts, metadatas or [{}] * len(texts), strict=True)
-        for place, (text, metadata) in enumerate(given):
+        metadatas = metadatas or [{}] * len(texts)
+        if len(metadatas) != len(texts):
+            raise ValueError(
+                f"metadatas must have one for each of the {len(texts)} texts, got {len(metadatas)}"
+            )
+        for place, (text, metadata) in enumerate(zip(texts, metadatas, strict=True)):
             with naming(metadata.get("source", place)):
                 chunker = chunker_for(self._chunker, metadata)
                 chunks = chunker.chunk(text)

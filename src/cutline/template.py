@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn, Self
 
@@ -303,6 +304,7 @@ def _rebuild(
     return cls(pattern, joined_by=joined_by, special_tokens=special, values=values)
 
 
+@lru_cache(maxsize=64)  # a copy is made for each document
 def _parsed(pattern: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the literal texts of a pattern, and the names of the fields between them."""
     literals, fields, last = [""], [], 0

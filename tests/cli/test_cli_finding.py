@@ -1,10 +1,14 @@
 """Which files are read: patterns, .gitignore against git itself, names from a file."""
 
+import errno
 import json
+import os
 import random
 import shutil
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -118,6 +122,49 @@ def test_gitignore_counts_without_a_repository_too(invoke: Invoke, tmp_path: Pat
     made(tmp_path, ["d/a.log", "d/b", "e/a.log"])
     (tmp_path / "d" / ".gitignore").write_bytes(b"*.log\n\xff\n")
     assert names_of(invoke, tmp_path) == ["d/b", "e/a.log"]
+
+
+@pytest.mark.parametrize("pattern", ["", "*"])
+def test_links_to_nothing_are_no_files(invoke: Invoke, tmp_path: Path, pattern: str) -> None:
+    made(tmp_path, ["a.md"])
+    for name, target in {"loop": "loop", "gone": "nothing", "inside": "a.md/b"}.items():
+        (tmp_path / name).symlink_to(target)
+    assert files_of(invoke, str(tmp_path / pattern)) == [str(tmp_path / "a.md")]
+
+
+@pytest.mark.parametrize("name", ["", "*", "link.md", "locked/b.md"])
+def test_what_may_not_be_followed_is_named(
+    invoke: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    made(tmp_path, ["a.md", "c.md", "locked/b.md"])
+    (tmp_path / "link.md").symlink_to("locked/b.md")
+
+    def refusing(call: Callable[..., Any]) -> Callable[..., Any]:
+        def refused(path: Any = ".", *others: Any, **options: Any) -> Any:
+            if "locked" in os.path.realpath(path if isinstance(path, (str, Path)) else ""):
+                raise PermissionError(errno.EACCES, "Permission denied", path)
+            return call(path, *others, **options)
+
+        return refused
+
+    for call in ("stat", "scandir"):  # tests may run as root, who may enter all folders
+        monkeypatch.setattr(os, call, refusing(getattr(os, call)))
+    monkeypatch.setattr(Path, "read_bytes", refusing(Path.read_bytes))
+    monkeypatch.setattr(os, "access", lambda path, mode: False)  # which click asks
+    result = invoke("count", str(tmp_path / name))
+    assert "permission denied" in result.stderr
+    assert result.exit_code == 1
+    read = [Path(line.split()[-1]).name for line in result.stdout.splitlines()]
+    assert read == (["a.md", "c.md", "total"] if name in ("", "*") else [])
+
+
+@pytest.mark.parametrize("name", ["a" * 300, "a*" * 200, "a" * 5_000])
+def test_a_name_that_is_too_long_is_missing(invoke: Invoke, name: str) -> None:
+    result = invoke("count", name)
+    assert result.exit_code == 1
+    assert result.stderr.startswith("cutline: a")
+    result = invoke("count", "--encoding", name, stdin=b"a")
+    assert (result.exit_code, "no encoding is named" in result.stderr) == (2, True)
 
 
 def test_names_from_a_file(invoke: Invoke, tmp_path: Path) -> None:

@@ -1,7 +1,8 @@
 """Large files: cut as they are read, with the same rows."""
 
 import json
-from itertools import pairwise
+from collections.abc import Iterator
+from itertools import islice, pairwise
 from pathlib import Path
 
 import pytest
@@ -78,3 +79,46 @@ def test_rows_are_numbered_file_by_file(invoke: Invoke, file: Path) -> None:
     rows = list(map(json.loads, invoke("chunk", file, file).stdout.splitlines()))
     again = [a["index"] for a, b in pairwise(rows) if b["index"] == 0]
     assert again == [rows[-1]["index"]]
+
+
+@pytest.mark.parametrize("n_kept", [1, 40])
+def test_large_file_that_becomes_shorter_while_it_is_read_fails(
+    invoke: Invoke,
+    monkeypatch: pytest.MonkeyPatch,
+    reads_little: None,
+    file: Path,
+    tmp_path: Path,
+    n_kept: int,
+) -> None:
+    """Its rows would look like those of a whole file."""
+    read = decoding.TextReader.utf8_blocks
+    passes: list[Path] = []
+
+    def changing(reader: decoding.TextReader, path: Path) -> Iterator[bytes]:
+        passes.append(path)
+        return islice(read(reader, path), n_kept if len(passes) == 2 else None)
+
+    monkeypatch.setattr(decoding.TextReader, "utf8_blocks", changing)
+    result = invoke("chunk", "--chunk-size", "8", "-o", tmp_path / "out", file)
+    assert result.exit_code == 1
+    assert result.stderr == f"cutline: {file}: the file became shorter while it was read\n"
+    assert not (tmp_path / "out").exists()
+
+
+def test_large_file_that_grows_while_it_is_read_is_cut_to_its_end(
+    invoke: Invoke, monkeypatch: pytest.MonkeyPatch, reads_little: None, file: Path
+) -> None:
+    read = decoding.TextReader.utf8_blocks
+    passes: list[Path] = []
+
+    def growing(reader: decoding.TextReader, path: Path) -> Iterator[bytes]:
+        passes.append(path)
+        yield from read(reader, path)
+        if len(passes) == 2:
+            yield b"One more line.\n"
+
+    monkeypatch.setattr(decoding.TextReader, "utf8_blocks", growing)
+    result = invoke("chunk", "--chunk-size", "64", file)
+    assert result.exit_code == 0
+    texts = [json.loads(line)["text"] for line in result.stdout.splitlines()]
+    assert "".join(texts) == TEXT + "One more line.\n"

@@ -4,6 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from cutline import Item, pack
@@ -73,6 +75,19 @@ def test_what_fails_is_named_and_the_others_are_packed(
     assert (result.exit_code, result.stdout) == (1, "b")
     assert "row 1: min_tokens must be 0 or more" in result.stderr
     assert "row 3: " in result.stderr
+
+
+@pytest.mark.parametrize("name", ["a.md", "no_column.parquet", "missing.jsonl"])
+def test_files_without_the_column_are_named_and_the_others_are_packed(
+    invoke: Invoke, tmp_path: Path, name: str
+) -> None:
+    (tmp_path / "a.md").write_text("a")
+    pq.write_table(pa.table({"x": ["a"]}), tmp_path / "no_column.parquet")
+    (tmp_path / "b.jsonl").write_text('{"text": "b"}')
+    files = [tmp_path / name, tmp_path / "b.jsonl"]
+    result = invoke("pack", "-n", "99", "--column", "text", *files)
+    assert (result.exit_code, result.stdout) == (1, "b")
+    assert result.stderr.startswith(f"cutline: {files[0]}: ")
 
 
 def test_rows_say_what_must_be_there_and_which_part_is_kept(invoke: Invoke, tmp_path: Path) -> None:

@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Command, names_in
+import cutline
+from tests.cli.conftest import Command, Invoke, names_in
 
 PROGRAM = [sys.executable, "-m", "cutline"]
 POSIX_ONLY = pytest.mark.skipif(os.name == "nt", reason="needs POSIX processes")
@@ -49,6 +50,17 @@ def test_version_is_that_of_the_package(command: Command) -> None:
     except importlib.metadata.PackageNotFoundError:
         pytest.skip("cutline is imported from its source tree, not installed")
     assert command("--version").stdout.split() == [b"cutline", version.encode()]
+
+
+def test_version_is_known_where_the_package_is_only_copied(
+    invoke: Invoke, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unknown(_name: str) -> str:
+        raise importlib.metadata.PackageNotFoundError
+
+    monkeypatch.setattr(importlib.metadata, "version", unknown)
+    result = invoke("--version")
+    assert (result.exit_code, result.stdout) == (0, f"cutline {cutline.__version__}\n")
 
 
 @POSIX_ONLY

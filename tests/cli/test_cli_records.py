@@ -3,6 +3,7 @@
 import datetime
 import gzip
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 import cutline
 from cutline import MarkdownChunker, TextChunker
 from cutline.cli import records
+from cutline.training.file_reader import FileReader
 from tests.cli.conftest import Invoke, rows_of
 
 ROWS: list[dict[str, Any]] = [
@@ -160,14 +162,176 @@ def test_files_without_such_a_column_are_named(invoke: Invoke, tmp_path: Path) -
     result = invoke("count", "--column", "body", tmp_path)
     assert result.exit_code == 1
     assert result.stdout == f"2  {tmp_path / 'b.jsonl'}\n"
-    problems = dict(
-        line.removeprefix(f"cutline: {tmp_path}/").split(": ", 1)
-        for line in result.stderr.splitlines()
+    *lines, skipped = result.stderr.splitlines()
+    problems = dict(line.removeprefix(f"cutline: {tmp_path}/").split(": ", 1) for line in lines)
+    assert sorted(problems) == ["c.parquet", "d.parquet"]
+    assert skipped == (
+        f"cutline: skipped 1 file that is neither JSON Lines nor Parquet: {tmp_path / 'a.md'}"
     )
-    assert sorted(problems) == ["a.md", "c.parquet", "d.parquet"]
-    assert "its name is that of no file with rows" in problems["a.md"]
     assert problems["c.parquet"] == "no column 'body'; there is 'x'"
     assert problems["d.parquet"].startswith("not a parquet file")
+
+
+@pytest.mark.parametrize("at_once", [1, 3, 1 << 20])
+@pytest.mark.parametrize("name", ["a.jsonl", "a.jsonl.gz", "-"])
+@pytest.mark.parametrize(
+    ("encoding", "options"),
+    [
+        ("utf-16", []),
+        ("utf-16", ["--input-encoding", "utf-16"]),
+        ("utf-32", []),
+        ("utf-16-be", ["--input-encoding", "utf-16-be"]),
+        ("utf-8-sig", []),
+        ("cp1252", ["--input-encoding", "cp1252"]),
+        ("utf-8", ["--errors", "replace"]),
+    ],
+)
+def test_rows_are_decoded_as_files_are(
+    invoke: Invoke, monkeypatch: pytest.MonkeyPatch, tmp_path: Path,
+    encoding: str, options: list[str], name: str, at_once: int,
+) -> None:  # fmt: skip
+    monkeypatch.setattr(FileReader.__init__, "__defaults__", (at_once,))
+    texts = ["café\none", "two €", "na\u00efve"]
+    content = "".join(json.dumps({"body": text}, ensure_ascii=False) + "\n" for text in texts)
+    stdin = content.encode(encoding)
+    (tmp_path / "a.jsonl").write_bytes(stdin)
+    (tmp_path / "a.jsonl.gz").write_bytes(gzip.compress(stdin))
+    path = "-" if name == "-" else tmp_path / name
+    result = invoke("chunk", "--column", "body", *options, path, stdin=stdin)
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert [row["text"] for row in rows_of(result.stdout_bytes)] == texts
+    counted = invoke("count", "--column", "body", *options, path, stdin=stdin)
+    assert counted.stdout.split()[0] == str(
+        sum(map(cutline.get_encoding("o200k_base").count, texts))
+    )
+
+
+@pytest.mark.parametrize("command", ["chunk", "count", "pack --max-tokens 9"])
+def test_rows_in_another_encoding_name_the_option(
+    command: str, invoke: Invoke, tmp_path: Path
+) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(b'{"body": "one"}\n{"body": "caf\xe9"}\n')
+    arguments = [*command.split(), "--column", "body", path]
+    result = invoke(*arguments)
+    assert result.exit_code == 1
+    assert result.stderr.startswith(f"cutline: {path}, line 2: invalid utf-8 at byte offset 13 ")
+    assert "; convert it to utf-8, name its encoding, such as --input-enc" in result.stderr
+    for options in (["--errors", "replace"], ["--input-encoding", "latin-1"]):
+        assert invoke(*arguments, *options).exit_code == 0
+    path.write_bytes('{"body": "one"}\n'.encode("utf-16") + b"a")
+    result = invoke(*arguments)
+    assert result.exit_code == 1
+    assert f"cutline: {path}: invalid utf-16-le at byte offset 34 (byte 0x61" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("stdin", "said"),
+    [
+        (gzip.compress(b"{}", mtime=0), "is compressed by gzip: unpack it first"),
+        (b"PAR1", "is Parquet, which is read from a file whose name ends in .parquet"),
+    ],
+)
+def test_what_standard_input_is_instead_of_rows_is_named(
+    invoke: Invoke, stdin: bytes, said: str
+) -> None:
+    result = invoke("chunk", "--column", "body", stdin=stdin)
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert said in result.stderr
+
+
+@pytest.mark.parametrize("form", ["jsonl", "parquet"])
+def test_only_the_columns_that_are_named_are_carried(
+    invoke: Invoke, tmp_path: Path, form: str
+) -> None:
+    path = tmp_path / f"a.{form}"
+    rows = [{"id": n, "body": "one two", "title": f"T{n}", "vector": [0.5] * n} for n in (1, 2)]
+    if form == "parquet":
+        pq.write_table(pa.Table.from_pylist(rows), path)
+    else:
+        path.write_bytes(jsonl(rows))
+    arguments = ["chunk", "--column", "body", path, "--carry"]
+
+    def records(*options: str) -> list[Any]:
+        result = invoke(*arguments, *options)
+        assert (result.exit_code, result.stderr) == (0, "")
+        return [row["metadata"]["record"] for row in rows_of(result.stdout_bytes)]
+
+    assert records("id") == [{"id": 1}, {"id": 2}]
+    assert records("vector", "--carry", "id") == [{"id": n, "vector": [0.5] * n} for n in (1, 2)]
+    assert records("id", "--template", "{file} {title}: {text}") == [
+        {"id": n, "title": f"T{n}"} for n in (1, 2)
+    ]
+    wrong = invoke(*arguments, "ids")
+    if form == "parquet":
+        assert wrong.exit_code == 1
+        assert wrong.stderr == (
+            f"cutline: {path}: no column 'ids'; there is 'id', 'body', 'title', 'vector'\n"
+        )
+    else:  # lines may lack any
+        assert [row["metadata"]["record"] for row in rows_of(wrong.stdout_bytes)] == [{}, {}]
+    assert invoke("chunk", "--carry", "id", path).exit_code == 2
+
+
+def test_the_language_of_rows_must_be_said(invoke: Invoke, tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text('{"body": "def f(): pass"}')
+    arguments = ["chunk", "--column", "body", "--by", "code", tmp_path / "a.jsonl"]
+    result = invoke(*arguments)
+    assert result.exit_code == 2
+    assert "--column with --by code needs --language" in result.stderr
+    assert invoke(*arguments, "--language", "python").exit_code == 0
+
+
+def test_other_files_of_a_dataset_are_skipped_unless_they_are_named(
+    invoke: Invoke, tmp_path: Path
+) -> None:
+    """Engines write such files beside the parts."""
+    for name in ("part-0.parquet", "part-1.parquet"):
+        pq.write_table(pa.table({"body": ["one two"]}), tmp_path / name)
+    for name in ("_SUCCESS", "_metadata"):
+        (tmp_path / name).write_bytes(b"")
+    for name in (tmp_path, tmp_path / "*"):
+        result = invoke("count", "--column", "body", name)
+        assert result.exit_code == 0
+        assert result.stdout.endswith("4  total\n")
+        assert result.stderr == (
+            "cutline: skipped 2 files that are neither JSON Lines nor Parquet: "
+            f"{tmp_path / '_SUCCESS'}, {tmp_path / '_metadata'}\n"
+        )
+    result = invoke("count", "--column", "body", tmp_path / "_SUCCESS")
+    assert result.exit_code == 1
+    assert "its name is that of no file with rows" in result.stderr
+
+
+@pytest.mark.parametrize("name", ["a.parquet", "a.jsonl.zst"])
+@pytest.mark.parametrize(
+    "command", ["chunk", "count", "pack --max-tokens 9", "verify --chunk-size 9 --source"]
+)
+def test_a_missing_package_fails_its_file_alone(
+    command: str, name: str, invoke: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / name).write_bytes(b"")
+    (tmp_path / "b.jsonl").write_text('{"text": "one two"}')
+    (tmp_path / "text").write_text("one two")
+    for package in ("pyarrow.parquet", "zstandard"):
+        monkeypatch.setitem(sys.modules, package, None)
+    end = tmp_path / "text" if command.startswith("verify") else "--column=text"
+    result = invoke(*command.split(), end, tmp_path / name, tmp_path / "b.jsonl")
+    assert result.exit_code == 1
+    extra = "arrow" if name == "a.parquet" else "zstd"
+    [line] = result.stderr.splitlines()
+    assert line.startswith(f"cutline: {tmp_path / name}: ")
+    assert line.endswith(f"pip install 'cutline[{extra}]'")
+    assert "one two" in result.stdout or "2" in result.stdout
+
+
+@pytest.mark.parametrize("command", ["chunk", "count"])
+def test_a_column_of_nulls_has_no_texts(command: str, invoke: Invoke, tmp_path: Path) -> None:
+    """Its type is that of nulls if no part of a data set says otherwise."""
+    pq.write_table(pa.table({"body": pa.nulls(3)}), tmp_path / "a.parquet")
+    result = invoke(command, "--column", "body", tmp_path / "a.parquet")
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert result.stdout == ("" if command == "chunk" else f"0  {tmp_path / 'a.parquet'}\n")
 
 
 @pytest.mark.parametrize("command", ["chunk", "count"])

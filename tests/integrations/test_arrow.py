@@ -237,6 +237,20 @@ def test_a_column_that_holds_no_strings_is_refused(use: str) -> None:
         USES[use](pa.Table.from_arrays([pa.array(["a"])] * 2, names=["text", "text"]))
 
 
+@pytest.mark.parametrize("is_dictionary", [False, True])
+def test_a_column_of_nulls_is_one_of_strings(is_dictionary: bool) -> None:
+    """Whoever makes a table of None alone gets this type: pandas, `pa.table`, JSON readers."""
+    nulls = pa.nulls(2)
+    if is_dictionary:
+        nulls = pa.DictionaryArray.from_arrays(pa.array([None, 0], pa.int8()), pa.nulls(1))
+    table = pa.table({"id": [1, 2], "text": nulls})
+    for chunker in (PLAIN, CHUNKERS["text"]):
+        chunks = chunk_batch(table, chunker)
+        assert (chunks.num_rows, chunks.schema.field("text").type) == (0, pa.string())
+    assert count_batch(table, ENC)["token_count"].to_pylist() == [None, None]
+    assert encode_batch(table, ENC)["tokens"].to_pylist() == [None, None]
+
+
 def invalid(kind: str, parts: Sequence[bytes]) -> Any:
     """Strings that Arrow never checked."""
     data, views = pa.array(parts, pa.binary()), pa.array(parts, pa.binary_view())

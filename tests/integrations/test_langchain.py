@@ -128,8 +128,6 @@ def test_metadata_is_copied_for_each_chunk() -> None:
     documents = CutlineTextSplitter(chunk_size=16).create_documents([REPEATED], [metadata])
     documents[0].metadata["tags"].append("b")
     assert documents[1].metadata["tags"] == metadata["tags"] == ["a"]
-    with pytest.raises(ValueError, match="shorter"):
-        CutlineTextSplitter().create_documents(["one", "two"], [{}])
 
 
 def test_it_is_a_text_splitter_and_transforms_documents() -> None:
@@ -249,3 +247,9 @@ def test_a_hierarchy_renders_templates() -> None:
     with pytest.raises(ValueError, match="rendered=True needs a template"):
         CutlineHierarchicalSplitter("gpt2", rendered=True)
     assert CutlineHierarchicalSplitter().chunker.sizes == (2048, 512, 128)
+
+
+@pytest.mark.parametrize("n", [1, 3])
+def test_each_text_needs_metadata(n: int) -> None:
+    with pytest.raises(ValueError, match=f"one for each of the 2 texts, got {n}"):
+        CutlineTextSplitter(chunk_size=8).create_documents(["a", "b"], [{}] * n)

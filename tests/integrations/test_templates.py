@@ -2,6 +2,7 @@
 
 import json
 import pickle
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -116,3 +117,61 @@ def test_arrow(as_table: bool) -> None:
     assert all(one["sent_tokens"] <= 40 for one in metadata)
     with pytest.raises(ValueError, match=r"needs \{title\}"):
         chunk_batch(batch.select(["text"]), CHUNKER)
+
+
+TITLED = cutline.TextChunker("o200k_base", 8, template=Template("{title}: {text}"))
+FAMILIES = cutline.HierarchicalChunker(TITLED, (16, 8))
+
+
+def note_of(call: Callable[..., Any], *arguments: Any) -> str:
+    with pytest.raises(ValueError, match=r"the template needs \{title\}") as caught:
+        call(*arguments)
+    [note] = caught.value.__notes__
+    return note
+
+
+def test_the_document_that_fails_is_named() -> None:
+    """Of many in one call: each adapter has names of its own for them."""
+    pytest.importorskip("langchain_text_splitters")
+    from langchain_core.documents import Document
+
+    from cutline.integrations.langchain import CutlineHierarchicalSplitter, CutlineTextSplitter
+
+    first = Document(FISH, metadata={"title": "", "source": "a.md"})
+    for known, name in (({"source": "b.md"}, "'b.md'"), ({}, "1")):
+        given = [first, Document(FISH, metadata=known)]
+        assert note_of(CutlineTextSplitter(TITLED).split_documents, given) == (
+            f"in the document {name}"
+        )
+    given = [first, Document(FISH, id="b")]
+    assert note_of(CutlineHierarchicalSplitter(FAMILIES).split_documents, given) == (
+        "in the document 'b'"
+    )
+
+
+def test_the_document_that_fails_is_named_by_haystack() -> None:
+    pytest.importorskip("haystack")
+    from haystack import Document
+
+    from cutline.integrations import haystack
+
+    given = [Document(id="a", content=FISH, meta={"title": ""}), Document(id="b", content=FISH)]
+    for splitter in (
+        haystack.CutlineDocumentSplitter(TITLED),
+        haystack.CutlineHierarchicalDocumentSplitter(FAMILIES),
+    ):
+        assert note_of(splitter.run, given) == "in the document 'b'"
+
+
+def test_the_document_that_fails_is_named_by_llama_index() -> None:
+    pytest.importorskip("llama_index.core")
+    from llama_index.core.schema import Document
+
+    from cutline.integrations import llama_index
+
+    given = [Document(id_="a", text=FISH, metadata={"title": ""}), Document(id_="b", text=FISH)]
+    for parser in (
+        llama_index.CutlineNodeParser(TITLED),
+        llama_index.CutlineHierarchicalNodeParser(FAMILIES),
+    ):
+        assert note_of(parser.get_nodes_from_documents, given) == "in the document 'b'"

@@ -6,6 +6,7 @@ import pickle
 import re
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -225,6 +226,63 @@ def test_when_the_hub_fails_the_cache_is_used(hub: Hub, no_waiting: None) -> Non
     with pytest.raises(cutline.HubError, match=said) as caught:
         cutline.from_pretrained("a/b")
     assert isinstance(caught.value, OSError)
+
+
+@pytest.mark.parametrize("n_failures", [1, 2])
+def test_a_hub_that_does_not_answer_is_asked_twice(
+    hub: Hub, monkeypatch: pytest.MonkeyPatch, n_failures: int
+) -> None:
+    import huggingface_hub
+
+    hub.publish(NAME, published())
+    waited: list[float] = []
+    monkeypatch.setattr("cutline.pretrained.hub.sleep", waited.append)
+    asked = huggingface_hub.get_hf_file_metadata
+    n_asked = 0
+
+    def unsteady(*arguments: Any, **options: Any) -> Any:
+        nonlocal n_asked
+        n_asked += 1
+        if n_asked <= n_failures:
+            raise ConnectionError("no route")
+        return asked(*arguments, **options)
+
+    monkeypatch.setattr(huggingface_hub, "get_hf_file_metadata", unsteady)
+    if n_failures == 1:
+        assert cutline.from_pretrained(NAME).max_tokens == 256
+    else:
+        with pytest.raises(cutline.HubError, match=f"{hub.url} did not send it: no route; fetch"):
+            cutline.from_pretrained(NAME)
+        assert hub.asked == []
+    assert waited == [1]
+    hub.asked.clear()
+    if n_failures == 1:  # what is in the cache needs no answer
+        monkeypatch.setattr(huggingface_hub, "get_hf_file_metadata", None)
+        assert cutline.from_pretrained(NAME).max_tokens == 256
+
+
+def test_offline_a_misspelt_folder_is_told_soon(
+    hub: Hub, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """With the package's own requests: nothing listens at this address."""
+    monkeypatch.setattr("huggingface_hub.hf_hub_url", lambda *_, **__: "http://127.0.0.1:9/a")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "models" / "small").mkdir(parents=True)
+    begun = time.monotonic()
+    said = r"did not send it: .*; did you mean '\w+.small'\?$"
+    with pytest.raises(cutline.HubError, match=said):
+        cutline.from_pretrained("models/smal")
+    assert time.monotonic() - begun < 10
+
+
+def test_a_name_spelled_like_a_folder_has_a_hint(
+    hub: Hub, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "small-model").mkdir()
+    for name in ("small-modle", "./small-modle"):
+        with pytest.raises(cutline.UnknownEncodingError, match="did you mean 'small-model'"):
+            cutline.from_pretrained(name)
 
 
 def test_without_a_connection_and_a_cache_the_model_cannot_be_fetched(

@@ -119,6 +119,7 @@ class _Pool:
     def __init__(self) -> None:
         self._lock = Lock()
         self._idle: list[_Worker] = []
+        self._most_idle = os.cpu_count() or 1  # on Linux this reads a file
         self.watchdog = Watchdog()
 
     def take(self) -> _Worker:
@@ -135,7 +136,7 @@ class _Pool:
 
     def put_back(self, worker: _Worker) -> None:
         with self._lock:
-            if len(self._idle) < (os.cpu_count() or 1):
+            if len(self._idle) < self._most_idle:
                 self._idle.append(worker)
                 return
         worker.close()

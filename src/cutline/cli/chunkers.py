@@ -144,7 +144,8 @@ class Chunkers:
 
     Raises:
         Failure: there is no such chunker: an extra is missing, or a language is unknown.
-        click.UsageError: there is no such chunk size for this encoding, or no such field.
+        click.UsageError: there is no such chunk size for this encoding, or no such field; or the
+            language of rows is not said.
     """
 
     def __init__(
@@ -157,6 +158,11 @@ class Chunkers:
     ) -> None:
         if not of_rows:
             _need_fields(cutting.template)
+        elif cutting.by == "code" and cutting.language is None:
+            raise click.UsageError(
+                "--column with --by code needs --language, such as --language python: rows have no "
+                "names"
+            )
         self._encoding = encoding
         self._sizes = sizes
         self._cutting = cutting = cutting.sized_for(encoding)
@@ -226,6 +232,16 @@ class Chunkers:
         """
         return self._filled(self._for_file(name), name)
 
+    def columns_with(self, name: str, carry: Sequence[str]) -> frozenset[str] | None:
+        """Return the columns of rows that are carried: with some, those of the template, too.
+
+        None: all of them.
+        """
+        template = self.template_for(name)
+        if not carry:
+            return None
+        return frozenset([*carry, *(() if template is None else template.missing)])
+
     def render(self, name: str, chunk: "Chunk") -> str:
         """Return what is sent for a chunk of a file: its text, unless there is a template."""
         template = self.template_for(name)
@@ -258,7 +274,7 @@ class Chunkers:
 
         Raises:
             CutlineError: it is not UTF-8, or cannot be cut; before the first chunk.
-            Failure: it cannot be read to its end.
+            Failure: it cannot be read to its end, or becomes shorter meanwhile.
         """
         least = min([self.chunk_size, *self._cutting.also_fits.values()])
         if (template := self.template_for(name)) is not None:
@@ -268,13 +284,17 @@ class Chunkers:
         is_streamed = is_streamed and self._cutting.never_across is None and not self._sizes
         if not (is_streamed and reader.reads_blocks(path)):
             return self.chunk(name, self.text_of(name, path.read_bytes(), reader))
-        for _ in reader.utf8_blocks(path):
-            pass  # what is not UTF-8 has no chunks at all
+        # What is not UTF-8 has no chunks at all.
+        missing_bytes = sum(len(block) for block in reader.utf8_blocks(path))
 
         def parts() -> Iterator[str]:
+            nonlocal missing_bytes
             for block in reader.utf8_blocks(path):
                 yield block.decode()
                 watch.advance(len(block))
+                missing_bytes -= len(block)
+            if missing_bytes > 0:
+                raise InputError("the file became shorter while it was read")
 
         found = self.chunker_of(name)._chunk_parts(parts())
         first = list(islice(found, 1))

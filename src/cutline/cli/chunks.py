@@ -52,6 +52,13 @@ Results = Iterable[tuple[str, Found]]
 )
 @encoding_choice
 @column_option
+@click.option(
+    "--carry",
+    metavar="NAME",
+    multiple=True,
+    help="With --column: of the other columns, only this one is in the metadata, and those of "
+    "--template. May be repeated.",
+)
 @finds_files
 @reads_text
 @jobs
@@ -68,6 +75,7 @@ def chunk(
     form: str,
     separator: str | None,
     column: str | None,
+    carry: tuple[str, ...],
 ) -> None:
     """Cut text into chunks of at most --chunk-size tokens, and within --also-fits.
 
@@ -87,6 +95,8 @@ def chunk(
     """
     if separator is not None and form != "text":
         raise click.UsageError("--separator needs --format text")
+    if carry and column is None:
+        raise click.UsageError("--carry needs --column")
     if output.lower().endswith(".parquet") and form != "parquet":
         raise click.UsageError(f"{output} would contain {form}: add --format parquet")
     if form == "parquet":
@@ -116,7 +126,9 @@ def chunk(
 
     def stream(name: str, path: Path, watch: Watch) -> Found:
         if column is not None:
-            return chunkers.chunk_rows(name, Rows(path, column, watch, n_jobs, reader.errors))
+            others = chunkers.columns_with(name, carry)
+            rows = Rows(path, column, watch, n_jobs, reader.errors, others, reader)
+            return chunkers.chunk_rows(name, rows)
         found = chunkers.stream(name, path, watch, reader)
         return found if n_jobs == 1 or isinstance(found, list) else begun(ahead(found, _n_chunks))
 

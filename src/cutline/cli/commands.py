@@ -22,6 +22,7 @@ from cutline.cli.options import (
 from cutline.cli.output import STDOUT, open_output
 from cutline.cli.streams import STDIN, is_terminal, writes_to_terminal
 from cutline.errors import UnparsedWarning
+from cutline.version import __version__
 
 if TYPE_CHECKING:
     from cutline import Encoding
@@ -98,7 +99,7 @@ def run(
         "cutline chunk --help",
     ),
 )
-@click.version_option(package_name="cutline", message="%(prog)s %(version)s")
+@click.version_option(__version__, message="%(prog)s %(version)s")
 def main() -> None:
     """Count and cut text by tokens, exactly; train encodings.
 

@@ -100,7 +100,8 @@ def count(
             return [*map(Size, tokens, map(len, texts), n_bytes)]
 
         total = Size()
-        for _row, size in Rows(path, str(column), watch, n_jobs, "replace").map(sizes):
+        rows = Rows(path, str(column), watch, n_jobs, "replace", (), reader)
+        for _row, size in rows.map(sizes):
             total = Size(*map(add, total, size))
         return total
 

@@ -4,6 +4,7 @@ import codecs
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import wraps
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -29,6 +30,9 @@ _BINARY: Final = {
     b"%PDF-": "is a PDF document: extract its text first, as `pdftotext` does",
 }
 """What a file is by its first bytes, and what to do."""
+_NO_ROWS: Final = _BINARY | {
+    b"PAR1": "is Parquet, which is read from a file whose name ends in .parquet"
+}
 # That of UTF-32 begins with that of UTF-16.
 _MARKS: Final = {
     codecs.BOM_UTF32_LE: "utf-32",
@@ -147,6 +151,39 @@ class TextReader:
             rest.decode()
         except UnicodeDecodeError as error:
             raise _wrong_bytes(error, done, head, _UTF8) from error
+
+    def recoded(self, blocks: Iterator[bytes]) -> Iterator[bytes]:
+        r"""Yield the content of a file of rows in UTF-8; where it says to be that, as it is.
+
+        Raises:
+            InputError: it is compressed, or Parquet; or it is not in the encoding, and `errors` is
+                "strict".
+
+        >>> b"".join(TextReader("latin-1").recoded(iter([b"a", b"\xe4"]))).decode()
+        'aä'
+        """
+        first = b""
+        while len(first) < _MARK_BYTES and (block := next(blocks, b"")):
+            first += block
+        for magic, what in _NO_ROWS.items():
+            if first.startswith(magic):
+                raise InputError(f"the file {what}")
+        codec = self._codec_of(first[:_MARK_BYTES])
+        if codec == "utf-8" and self.errors == "strict":
+            yield from chain([first], blocks)
+            return
+        decoder = codecs.getincrementaldecoder(codec)(self.errors)
+        done = 0
+        try:
+            for block in chain([first], blocks):
+                yield decoder.decode(block).encode("utf-8", "surrogatepass")
+                done += len(block)
+            yield decoder.decode(b"", True).encode("utf-8", "surrogatepass")
+        except UnicodeDecodeError as error:
+            # The decoder had kept the beginning of a character.
+            raise _wrong_bytes(error, max(done - len(decoder.getstate()[0]), 0), b"") from error
+        except UnicodeError as error:
+            raise InputError(f"the file is not in {self.encoding}: {error}") from error
 
 
 def without_surrogates(text: str) -> str:

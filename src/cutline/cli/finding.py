@@ -3,8 +3,10 @@
 import glob
 import os
 import re
+import stat
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from errno import ELOOP, ENOENT, ENOTDIR
 from functools import wraps
 from itertools import pairwise
 from pathlib import Path
@@ -18,6 +20,9 @@ if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
 
 __all__ = ["Finder", "Selection", "finds_files", "names_in"]
+
+# Why a link leads nowhere: what it names is missing, or it leads to itself.
+_TO_NOTHING: Final = frozenset({ENOENT, ENOTDIR, ELOOP})
 
 # What pathspec calls the part of a match that is the end of a folder's name.
 _FOLDER_MARK: Final = "ps_d"
@@ -85,28 +90,29 @@ class Finder:
         """Yield the files of a name, sorted."""
         if name == STDIN:
             yield name
-        elif Path(name).is_dir():
+        # Not pathlib's, which raise where a folder may not be entered or a name is too long.
+        elif os.path.isdir(name):  # noqa: PTH112
             ignored = _Ignored() if self._reads_ignored else _Ignored.above(name)
             n_unread = len(self.unread)
             found = self._files_in(name, "", ignored)
             yield from self._unless_none(name, found, "no file in this folder", n_unread)
-        elif not Path(name).exists() and glob.has_magic(name):
+        elif not os.path.exists(name) and glob.has_magic(name):  # noqa: PTH110
+            n_unread = len(self.unread)
             # Regular files only: a named pipe would block.
             found = (
                 path
                 for path in sorted(_matching(name))
-                if Path(path).is_file() and self._takes(os.path.normpath(path).replace(os.sep, "/"))
+                if self._takes(os.path.normpath(path).replace(os.sep, "/")) and self._is_file(path)
             )
-            yield from self._unless_none(name, found, "no file matches this pattern")
+            yield from self._unless_none(name, found, "no file matches this pattern", n_unread)
         else:
             # A file; one that is missing is reported when read.
             yield name
 
     def _unless_none(
-        self, name: str, found: Iterator[str], problem: str, n_unread: int | None = None
+        self, name: str, found: Iterator[str], problem: str, n_unread: int
     ) -> Iterator[str]:
         """Yield files but for the output; without any, and no other problem, note this one."""
-        n_unread = len(self.unread) if n_unread is None else n_unread
         has_any = False
         for path in found:
             if not _is_same(path, self._output):
@@ -139,8 +145,22 @@ class Finder:
                 path += "/"
                 if not (self._is_excluded(path) or ignored.has(path)):
                     yield from self._files_in(entry.path, path, ignored)
-            elif entry.is_file() and self._takes(path) and not ignored.has(path):
-                yield entry.path
+            elif self._takes(path) and not ignored.has(path):
+                is_link = entry.is_symlink()
+                if self._is_file(entry.path) if is_link else entry.is_file():
+                    yield entry.path
+
+    def _is_file(self, path: str) -> bool:
+        """Return whether a path is a regular file's.
+
+        A link to nothing is none, and one that may not be followed is noted.
+        """
+        try:
+            return stat.S_ISREG(Path(path).stat().st_mode)
+        except OSError as error:
+            if error.errno not in _TO_NOTHING:
+                self.unread.append((path, error))
+            return False
 
     def _takes(self, path: str) -> bool:
         return not self._is_excluded(path) and (
@@ -203,8 +223,8 @@ class _Ignored:
         Whoever names an ignored folder wants its files.
         """
         path = Path(folder).resolve()
-        parents = [] if (path / ".git").exists() else list(path.parents)
-        n_above = next((i for i, up in enumerate(parents, 1) if (up / ".git").exists()), 0)
+        parents = [] if _is_repository(path) else list(path.parents)
+        n_above = next((i for i, up in enumerate(parents, 1) if _is_repository(up)), 0)
         down = [*reversed(parents[:n_above]), path]
         outer = cls(_layer(down[0] / ".git" / "info" / "exclude", "", 0))
         for up, inner in pairwise(down):
@@ -226,6 +246,10 @@ class _Ignored:
                 if pattern.regex is not None and _is_about(pattern.regex, part):
                     return pattern.include is True
         return False
+
+
+def _is_repository(folder: Path) -> bool:
+    return os.path.exists(folder / ".git")  # noqa: PTH110 (pathlib's raises for one not entered)
 
 
 def _is_about(pattern: re.Pattern[str], path: str) -> bool:

@@ -50,8 +50,8 @@ class Stream(Protocol[T_co]):
         """Process the file."""
 
 
-class _BinaryFile(Exception):  # noqa: N818 (no error)
-    """A file that was found, and is no text."""
+class _Skipped(Exception):  # noqa: N818 (no error)
+    """A file that was found, and is not read; says what kind of file it is."""
 
 
 class Inputs:
@@ -85,7 +85,7 @@ class Inputs:
         self._partly_bytes = 0  # of the file that is being streamed
         self._advance: Callable[[int], None] = _ignore
         self._failed_count = 0
-        self._skipped: list[str] = []
+        self._skipped: dict[str, list[str]] = {}  # by kinds of files
 
     def results(
         self,
@@ -97,7 +97,7 @@ class Inputs:
 
         Args:
             work: the function to apply; to several files of up to `LARGE_BYTES` at a time. None:
-                all files are streamed, and can be binary.
+                all files are streamed; those that were found, if they have rows.
             stream: the function for files of more than `LARGE_BYTES`, if given.
             n_jobs: the number of threads.
 
@@ -123,8 +123,8 @@ class Inputs:
             ):
                 try:
                     found = result()
-                except _BinaryFile:
-                    self._skipped.append(path)
+                except _Skipped as kind:
+                    self._skipped.setdefault(str(kind), []).append(path)
                     continue
                 except (OSError, CutlineError, MemoryError) as error:
                     self._report(path, error)
@@ -148,14 +148,26 @@ class Inputs:
         is_large = work is None or size_bytes > LARGE_BYTES
 
         def call() -> T:
-            if work is not None and path in self._found and self._reader.is_binary(_head(path)):
-                raise _BinaryFile
+            if path in self._found:
+                self._check_kind(path, has_rows=work is None)
             if stream is not None and is_large:
                 return stream(path, Path(path), self)
             assert work is not None
             return work(path, _read(path))
 
         return 0 if is_large else size_bytes, call
+
+    def _check_kind(self, path: str, *, has_rows: bool) -> None:
+        """Skip a file that is not of the kind that is read."""
+        if not has_rows:
+            if self._reader.is_binary(_head(path)):
+                raise _Skipped("binary file")
+            return
+        # Imported here: only rows need it.
+        from cutline.training.sources import is_of_rows
+
+        if not is_of_rows(Path(path)):
+            raise _Skipped("file that is neither JSON Lines nor Parquet")
 
     def end(self) -> None:
         """End the run.
@@ -167,12 +179,11 @@ class Inputs:
             raise click.exceptions.Exit(1)
 
     def _note_skipped(self) -> None:
-        if self._skipped:
-            named = ", ".join(map(shown_name, self._skipped[:_NAMED_AT_MOST]))
-            more = ", ..." if len(self._skipped) > _NAMED_AT_MOST else ""
-            files = (
-                "1 binary file" if len(self._skipped) == 1 else f"{len(self._skipped)} binary files"
-            )
+        for kind, paths in self._skipped.items():
+            named = ", ".join(map(shown_name, paths[:_NAMED_AT_MOST]))
+            more = ", ..." if len(paths) > _NAMED_AT_MOST else ""
+            many = kind.replace("file", "files", 1).replace(" is ", " are ")
+            files = f"1 {kind}" if len(paths) == 1 else f"{len(paths)} {many}"
             click.echo(f"cutline: skipped {files}: {named}{more}", err=True)
 
     def advance(self, n_bytes: int) -> None:

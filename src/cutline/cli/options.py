@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from functools import wraps
+from os.path import exists
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -64,12 +65,14 @@ def _languages() -> Iterable[str]:
 
 
 complete_languages = _completing(_languages)
-_files = click.argument("files", metavar="[FILE]...", nargs=-1, type=click.Path())
+PATH = click.Path(readable=False)
+"""Not refused by click, which would end the run: a file that cannot be read is one that fails."""
+_files = click.argument("files", metavar="[FILE]...", nargs=-1, type=PATH)
 output_option = click.option(
     "--output",
     "-o",
     metavar="FILE",
-    type=click.Path(),
+    type=PATH,
     default=STDOUT,
     show_default=False,
     help="Write to FILE, which appears whole or not at all.  [default: standard output]",
@@ -184,7 +187,8 @@ def choose_encoding(
         try:
             return cutline.get_encoding(name)
         except UnknownEncodingError as error:
-            if Path(name).suffix in _FILE_SUFFIXES or Path(name).exists():
+            # Not Path.exists, which raises for a name that is too long.
+            if Path(name).suffix in _FILE_SUFFIXES or exists(name):  # noqa: PTH110
                 return _load(name, hint)
             if "/" in name:
                 return _from_hub(name, hint)

@@ -85,7 +85,13 @@ def pack(
         return [Item(reader.text(content), min_tokens=min_tokens)]
 
     def stream(_: str, path: Path, watch: Watch) -> Items:
-        for row in Rows(path, str(column), watch, errors=reader.errors):
+        # Not a generator: that a file has no rows is found while its name is known.
+        return items_of(
+            Rows(path, str(column), watch, errors=reader.errors, reader=reader), path, watch
+        )
+
+    def items_of(rows: Rows, path: Path, watch: Watch) -> Items:
+        for row in rows:
             try:
                 yield _item(row, min_tokens)
             except InputError as error:

@@ -1,27 +1,30 @@
 """Rows of JSON Lines and Parquet as documents: --column."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
 import click
 
-from cutline.cli.decoding import InputError, without_surrogates
+from cutline.cli.decoding import InputError, TextReader, without_surrogates
 from cutline.cli.failure import message_of
 from cutline.cli.inputs import Watch
-from cutline.cli.streams import STDIN, binary_stream
 from cutline.errors import CutlineError, SourceError
 from cutline.kernels.base.utf8 import has_surrogates
 
 if TYPE_CHECKING:
-    from cutline.training.rows import JsonRows, ParquetRows, Row
+    from cutline.training.rows import Row
 
 __all__ = ["Rows", "column_option"]
 
 _ROWS_AT_ONCE: Final = 512
 _CHARACTERS_AT_ONCE: Final = 1 << 22
 _FAILED_SHOWN: Final = 5
+_OTHERWISE: Final = (
+    ", name its encoding, such as --input-encoding latin-1, or pass --errors replace to read such "
+    "bytes as U+FFFD"
+)
 
 T_co = TypeVar("T_co", covariant=True)
 
@@ -48,13 +51,14 @@ class Rows:
         column: the column of the text.
         watch: is told of the bytes that were read, and of rows that fail.
         n_jobs: the number of threads.
+        others: the names of the other columns that are read; None: all.
+        reader: decodes JSON Lines.
         errors: a text with lone surrogates, which is not UTF-8, "strict": is reported, and left
             out; "replace": has U+FFFD instead; None: is left as it is.
 
     Raises:
-        ImportError: an optional package is needed and not installed.
         OSError: the file cannot be read.
-        InputError: it has no such column.
+        InputError: it has no such column, or needs a package that is not installed.
     """
 
     def __init__(
@@ -64,14 +68,20 @@ class Rows:
         watch: Watch,
         n_jobs: int = 1,
         errors: str | None = None,
+        others: Collection[str] | None = None,
+        reader: TextReader | None = None,
     ) -> None:
+        # Imported here: only rows need it.
+        from cutline.cli.row_files import open_rows
+
         try:
-            self._rows = _open(path, column)
-        except SourceError as error:
+            self._rows = open_rows(path, column, reader or TextReader())
+        except (SourceError, ImportError) as error:
             raise InputError(str(error).removeprefix(f"{path}: ")) from error
         self._watch = watch
         self._n_jobs = n_jobs
         self._errors = errors
+        self._others = others
         self._n_failed = 0
 
     def __iter__(self) -> "Iterator[Row]":
@@ -80,7 +90,8 @@ class Rows:
 
     def map(self, work: BatchWork[T_co]) -> "Iterator[tuple[Row, T_co]]":
         """Yield each row with its result; what fails is reported, and left out."""
-        rows = self._utf8(self._rows.records(lambda error: self._fail(str(error))))
+        read = self._rows.records(lambda error: self._fail(str(error)), self._others)
+        rows = self._utf8(read)
         n_bytes = 0
         while batch := self._next(rows):
             try:
@@ -98,7 +109,10 @@ class Rows:
     def _fail(self, problem: str) -> None:
         self._n_failed += 1
         if self._n_failed <= _FAILED_SHOWN:
-            self._watch.fail(problem)
+            from cutline.training.file_reader import OTHERWISE
+
+            otherwise = _OTHERWISE if self._rows.unit == "line" else ""
+            self._watch.fail(problem.replace(OTHERWISE, otherwise))
 
     def _utf8(self, rows: "Iterator[Row]") -> "Iterator[Row]":
         """Yield the rows whose text can be written as UTF-8."""
@@ -151,20 +165,3 @@ def _some(rows: "Iterator[Row]") -> "Iterator[Row]":
         characters += len(row.text)
         if characters >= _CHARACTERS_AT_ONCE:
             return
-
-
-def _open(path: Path, column: str) -> "JsonRows | ParquetRows":
-    from cutline.training.file_reader import FileReader
-    from cutline.training.rows import JsonRows
-    from cutline.training.sources import rows_of
-
-    class Stdin(FileReader):
-        """Standard input, which is JSON Lines."""
-
-        def blocks(self) -> Iterator[bytes]:
-            stream = binary_stream("stdin")
-            return iter(lambda: stream.read(self._block_bytes), b"")
-
-    if str(path) == STDIN:
-        return JsonRows(Stdin(path), column)
-    return rows_of(FileReader(path), column)

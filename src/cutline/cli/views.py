@@ -11,7 +11,7 @@ from cutline.cli.chunkers import Chunkers, Cutting, chunking_options
 from cutline.cli.commands import command, run
 from cutline.cli.decoding import TextReader, reads_text, without_surrogates
 from cutline.cli.failure import Failure
-from cutline.cli.options import encoding_choice, output_option
+from cutline.cli.options import PATH, encoding_choice, output_option
 from cutline.cli.output import STDOUT
 from cutline.cli.sizes import read_sizes
 from cutline.cli.streams import STDIN, writes_to_terminal
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     "cutline view --sizes 2048,512,128 -o page.html README.md",
     "cutline view --color always book.txt | less -R",
 )
-@click.argument("files", metavar="[FILE]...", nargs=-1, type=click.Path())
+@click.argument("files", metavar="[FILE]...", nargs=-1, type=PATH)
 @chunking_options
 @click.option(
     "--sizes",

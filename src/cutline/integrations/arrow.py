@@ -269,7 +269,8 @@ def _need_tabular(batch: object) -> None:
     if not isinstance(batch, pa.Table | pa.RecordBatch):
         raise TypeError(
             f"batch must be a pyarrow.Table or RecordBatch, got {type(batch).__name__}: "
-            "pyarrow.table(...) makes one of a frame of pandas or Polars"
+            "pyarrow.table(...) makes one of a frame of pandas or Polars; pass the batches of a "
+            "reader or a dataset one by one"
         )
 
 

@@ -70,33 +70,35 @@ def chunk_columns(
         return cuts.rows, _columns_of_cuts(column, cuts)
     # One bad document must not end a whole job.
     chunker = chunker._apart()
-    filled = _fill(chunker, batch)
+    template_of = _templates(chunker, batch)
     cut_block = chunker._block_cutter()
     blocks = cut_into_blocks(column.offsets[1:], block_size(cut_block))
-    chunk_rows = partial(_chunk_rows, column, filled, chunker, cut_block)
+    chunk_rows = partial(_chunk_rows, column, template_of, chunker, cut_block)
     parts = map_threads(chunk_rows, blocks, num_threads)
     chunks = [one for part in parts for one in part]
     rows = np.repeat(np.arange(len(column)), np.fromiter(map(len, chunks), np.int64, len(column)))
     columns = _columns_of_chunks(column, list(chain.from_iterable(chunks)))
     if chunker.template is not None:
         pa = need_pyarrow()
-        sent = [filled(row).template.render(one) for row, few in enumerate(chunks) for one in few]
+        sent = [
+            text
+            for row, few in enumerate(chunks) if few
+            for text in map(template_of(row).render, few)
+        ]  # fmt: skip
         columns.append(_as_type(pa.array(sent, pa.large_string()), column))
     return rows, columns
 
 
-def _fill(chunker: Chunker, batch: "pyarrow.RecordBatch") -> Callable[[int], Any]:
-    """Return a function from a row to the chunker with its template filled from the row."""
-    missing = chunker.template.missing if chunker.template is not None else ()
-    if chunker.template is None or not missing:
-        return lambda row: chunker
-    template = chunker.template.fill_from
+def _templates(chunker: Chunker, batch: "pyarrow.RecordBatch") -> Callable[[int], Any]:
+    """Return a function from a row to the chunker's template, filled from the row."""
+    template = chunker.template
+    missing = template.missing if template is not None else ()
+    if template is None or not missing:
+        return lambda row: template
     known = {name: batch.column(name).to_pylist() for name in missing if name in batch.schema.names}
     if len(known) < len(missing):
-        template(dict.fromkeys(batch.schema.names))  # raises
-    return lambda row: chunker.with_template(
-        template({name: values[row] for name, values in known.items()})
-    )
+        template.fill_from(dict.fromkeys(batch.schema.names))  # raises
+    return lambda row: template.fill(**{name: values[row] for name, values in known.items()})
 
 
 def _plain_encoding(chunker: Chunker) -> Encoding | None:
@@ -109,23 +111,27 @@ def _plain_encoding(chunker: Chunker) -> Encoding | None:
 
 
 def _chunk_rows(
-    column: TextColumn, filled: Callable[[int], Any], chunker: Chunker, cut_block: CutBlock | None,
-    block: range,
+    column: TextColumn, template_of: Callable[[int], Any], chunker: Chunker,
+    cut_block: CutBlock | None, block: range,
 ) -> list[list[Chunk]]:  # fmt: skip
     """Cut the texts of some rows: together those that can be, the others one by one."""
     found: list[list[Chunk] | None] = [None] * len(block)
     if cut_block is not None and len(block) > 1:
         found = chunker._chunk_together([column.text(row) for row in block], cut_block)
     return [
-        _chunk_row(column, filled, row) if chunks is None else chunks
+        _chunk_row(column, template_of, chunker, row) if chunks is None else chunks
         for row, chunks in zip(block, found, strict=True)
     ]
 
 
-def _chunk_row(column: TextColumn, filled: Callable[[int], Any], row: int) -> list[Chunk]:
+def _chunk_row(
+    column: TextColumn, template_of: Callable[[int], Any], chunker: Chunker, row: int
+) -> list[Chunk]:
     try:
-        chunks: list[Chunk] = filled(row).chunk(column.text(row))
-        return chunks
+        template = template_of(row)
+        if template is not chunker.template:
+            chunker = chunker.with_template(template)
+        return chunker.chunk(column.text(row))
     except (TypeError, ValueError) as error:
         error.add_note(f"in {column.place(row)}")
         raise
@@ -149,6 +155,8 @@ def _columns_of_chunks(column: TextColumn, chunks: list[Chunk]) -> "list[pyarrow
 
 
 def _other_metadata(chunk: Chunk) -> str:
+    if len(chunk.metadata) == ("boundary" in chunk.metadata):
+        return "{}"
     others = {key: value for key, value in chunk.metadata.items() if key != "boundary"}
     return json.dumps(others, ensure_ascii=False)
 
@@ -213,7 +221,8 @@ def _cut_block(
     )  # fmt: skip
     counts = np.asarray(n_cuts, dtype=np.int64)
     for row in np.flatnonzero(counts < 0)[:1].tolist():
-        _chunk_row(column, lambda _: chunker, block.start + row)  # raises for what does not fit
+        # Raises for what does not fit.
+        _chunk_row(column, lambda _: chunker.template, chunker, block.start + row)
     return np.asarray(numbers, dtype=np.int64).reshape(-1, 4), counts
 
 

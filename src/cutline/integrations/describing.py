@@ -7,7 +7,8 @@ that cannot be restored are described too, each with a unique identity.
 import json
 import re
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from copy import deepcopy
 from hashlib import sha256
 from typing import Any, Final
@@ -39,7 +40,7 @@ from cutline.template import Template
 from cutline.vocabulary import list_encoding_names
 from cutline.wrapping import WrappedTokenizer
 
-__all__ = ["checked_rendered", "chunker_for", "chunker_from", "chunker_of", "describe"]
+__all__ = ["checked_rendered", "chunker_for", "chunker_from", "chunker_of", "describe", "naming"]
 
 _KINDS: Final[dict[str, type[Chunker]]] = {
     "token": TokenChunker,
@@ -167,6 +168,24 @@ def chunker_for(chunker: Chunker, metadata: Mapping[Any, Any]) -> Chunker:
     if template is None or not template.missing:
         return chunker
     return chunker.with_template(template.fill_from(metadata))
+
+
+@contextmanager
+def naming(document: object) -> Iterator[None]:
+    """Note which document it was that cannot be cut: one of many, perhaps.
+
+    >>> try:
+    ...     with naming("a.md"):
+    ...         raise ValueError("no room")
+    ... except ValueError as error:
+    ...     print(error.__notes__)
+    ["in the document 'a.md'"]
+    """
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        error.add_note(f"in the document {document!r}")
+        raise
 
 
 def checked_rendered(rendered: bool, chunker: Chunker) -> bool:

@@ -22,6 +22,7 @@ from cutline.integrations.describing import (
     chunker_from,
     chunker_of,
     describe,
+    naming,
 )
 from cutline.integrations.hierarchies import (
     describe_hierarchy,
@@ -143,8 +144,9 @@ class CutlineDocumentSplitter:
 
     def _splits(self, document: Document) -> list[Document]:
         text = _text_of(document, type(self).__name__)
-        chunker = chunker_for(self.chunker, document.meta)
-        chunks = chunker.chunk(text)
+        with naming(document.id):
+            chunker = chunker_for(self.chunker, document.meta)
+            chunks = chunker.chunk(text)
         if not chunks and not self.skip_empty_documents:
             chunks = [Chunk("", 0, 0, 0, 0)]
         if not text and not chunks:
@@ -241,11 +243,13 @@ class CutlineHierarchicalDocumentSplitter:
 
     def _family(self, document: Document) -> list[Document]:
         text = _text_of(document, type(self).__name__)
-        chunker = hierarchy_for(self.chunker, document.meta)
+        with naming(document.id):
+            chunker = hierarchy_for(self.chunker, document.meta)
+            levels = chunker.chunk(text)
         template = chunker.chunker.template if self.rendered else None
         family: list[Document] = []
         above: list[Document] = []
-        for size, nodes in zip(chunker.sizes, chunker.chunk(text), strict=True):
+        for size, nodes in zip(chunker.sizes, levels, strict=True):
             made: list[Document] = []
             # With places: without them splits of the same text would have one id.
             metas = _metas(document, text, [node.chunk for node in nodes], with_places=True)

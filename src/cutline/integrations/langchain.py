@@ -15,7 +15,12 @@ from cutline.chunking.chunkers import Chunker
 from cutline.chunks import Chunk, ChunkSize, content_hash
 from cutline.counting.limits import AlsoFits
 from cutline.integrations.chunk_metadata import chunk_metadata
-from cutline.integrations.describing import checked_rendered, chunker_for, chunker_of
+from cutline.integrations.describing import (
+    checked_rendered,
+    chunker_for,
+    chunker_of,
+    naming,
+)
 from cutline.integrations.hierarchies import hierarchy_for, hierarchy_of
 from cutline.protocols import TokenCounter
 from cutline.registry import encoding_for_model, get_encoding
@@ -150,12 +155,23 @@ class CutlineTextSplitter(TextSplitter):
 
         If both have a key, the chunk's value is used: documents that are split again have the
         metadata of the last split.
+
+        Raises:
+            ValueError: there are not as many metadatas as texts; or a text cannot be cut, which a
+                note names.
         """
         documents = []
-        for text, metadata in zip(texts, metadatas or [{}] * len(texts), strict=True):
-            chunker = chunker_for(self._chunker, metadata)
+        metadatas = metadatas or [{}] * len(texts)
+        if len(metadatas) != len(texts):
+            raise ValueError(
+                f"metadatas must have one for each of the {len(texts)} texts, got {len(metadatas)}"
+            )
+        for place, (text, metadata) in enumerate(zip(texts, metadatas, strict=True)):
+            with naming(metadata.get("source", place)):
+                chunker = chunker_for(self._chunker, metadata)
+                chunks = chunker.chunk(text)
             template = chunker.template if self._rendered else None
-            for chunk in chunker.chunk(text):
+            for chunk in chunks:
                 known = {**deepcopy(metadata), **_metadata(chunk, self._add_start_index)}
                 documents.append(_document(chunk, known, template))
         return documents
@@ -223,9 +239,11 @@ class CutlineHierarchicalSplitter(BaseDocumentTransformer):
         return self.split_documents(documents)
 
     def _family(self, document: Document, begin: str) -> Iterator[Document]:
-        chunker = hierarchy_for(self._chunker, document.metadata)
+        with naming(document.id or document.metadata.get("source")):
+            chunker = hierarchy_for(self._chunker, document.metadata)
+            levels = chunker.chunk(document.page_content)
         template = chunker.chunker.template if self._rendered else None
-        for nodes in chunker.chunk(document.page_content):
+        for nodes in levels:
             for node in nodes:
                 known = deepcopy(document.metadata) | {"level": node.level}
                 known.pop("parent_id", None)

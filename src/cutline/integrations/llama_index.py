@@ -15,7 +15,7 @@ from cutline.chunking.rules import CountText
 from cutline.chunks import Chunk, ChunkSize, size_for
 from cutline.counting.limits import AlsoFits
 from cutline.integrations.chunk_metadata import chunk_metadata
-from cutline.integrations.describing import chunker_for, chunker_of
+from cutline.integrations.describing import chunker_for, chunker_of, naming
 from cutline.integrations.hierarchies import hierarchy_for, hierarchy_of
 from cutline.protocols import TokenCounter
 from cutline.registry import token_counter_of
@@ -205,7 +205,8 @@ class CutlineNodeParser(_ChunkerParser, MetadataAwareTextSplitter):
         for node in get_tqdm_iterable(nodes, show_progress, "Parsing nodes"):
             chunker = self._sending(self.chunker, node)
             text = node.get_content(metadata_mode=MetadataMode.NONE)
-            chunks = chunker_for(chunker, node.metadata).chunk(text)
+            with naming(node.node_id):
+                chunks = chunker_for(chunker, node.metadata).chunk(text)
             texts = [chunk.text for chunk in chunks]
             made = build_nodes_from_splits(texts, node, id_func=self.id_func)
             for chunk, one in zip(chunks, made, strict=True):
@@ -281,7 +282,9 @@ class CutlineHierarchicalNodeParser(_ChunkerParser):
         text = node.get_content(metadata_mode=MetadataMode.NONE)
         family: list[TextNode] = []
         above: list[TextNode] = []
-        for level, found in enumerate(hierarchy_for(counting, node.metadata).chunk(text)):
+        with naming(node.node_id):
+            levels = hierarchy_for(counting, node.metadata).chunk(text)
+        for level, found in enumerate(levels):
             first = len(family)
             made = build_nodes_from_splits(
                 [one.chunk.text for one in found],

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from os import PathLike
 from os.path import exists
 from pathlib import Path
+from time import sleep
 from typing import Any, Final, NamedTuple
 
 from cutline.errors import HubError, UnknownEncodingError, shown
@@ -15,6 +16,7 @@ from cutline.version import __version__
 __all__ = ["Snapshot", "fetch", "fetch_files", "local_path"]
 
 _FILE_ENDINGS: Final = (".cutline", ".json", ".tiktoken")
+_WAIT_SECONDS: Final = 1  # for an answer that did not come the first time
 _COMMIT: Final = re.compile(r"[0-9a-f]{40}")
 
 
@@ -151,6 +153,7 @@ class _Model:
         self.revision = revision
         self._token = token
         self._is_offline = local_files_only or bool(self._constants.HF_HUB_OFFLINE)
+        self._has_answered = False
         self._why_offline = "downloads are turned off (local_files_only, HF_HUB_OFFLINE)"
 
     def file(self, name: str) -> Path | None:
@@ -161,6 +164,7 @@ class _Model:
         """
         if _COMMIT.fullmatch(self.revision) and self._is_noted_missing(name):
             return None
+        self._find_out_whether_it_answers(name)
         try:
             return self._call(self._hub.hf_hub_download, name, filename=name)
         except NotCachedError:
@@ -174,6 +178,42 @@ class _Model:
         """Return the first file that matches a pattern; None if there is none."""
         folder = self._call(self._hub.snapshot_download, pattern, allow_patterns=pattern)
         return None if folder is None else min(folder.glob(pattern), default=None)
+
+    def _find_out_whether_it_answers(self, name: str) -> None:
+        """Ask for a file that is not in the cache: without an answer there is no download.
+
+        `hf_hub_download` finds that out in 20 seconds, or in minutes where nothing comes back.
+        """
+        if self._is_offline or self._has_answered or self._is_cached(name):
+            return
+        url = self._hub.hf_hub_url(self._name, name, revision=self.revision)
+        error = self._no_answer(url)
+        if error is not None:
+            sleep(_WAIT_SECONDS)
+            error = self._no_answer(url)
+        if error is not None:
+            self._take_for_offline(error)
+        self._has_answered = error is None
+
+    def _no_answer(self, url: str) -> Exception | None:
+        """Ask about a file. Returns the error if there was no answer, None after any answer."""
+        from huggingface_hub import errors
+
+        try:
+            self._hub.get_hf_file_metadata(url, token=self._token)
+        except errors.HfHubHTTPError:
+            return None
+        except Exception as error:
+            return error if _is_of_network(error) else None  # the download says what it is
+        return None
+
+    def _take_for_offline(self, error: BaseException) -> None:
+        self._is_offline = True
+        self._why_offline = f"{self._constants.ENDPOINT} did not send it: {_said(error)}"
+
+    def _is_cached(self, name: str) -> bool:
+        found = self._hub.try_to_load_from_cache(self._name, name, revision=self.revision)
+        return isinstance(found, str)
 
     def _is_noted_missing(self, name: str) -> bool:
         """Return whether the cache has a note that there is no such file."""
@@ -215,7 +255,11 @@ class _Model:
         if isinstance(error, errors.RepositoryNotFoundError):
             return UnknownEncodingError(
                 f"there is no model {self._name!r} on {self._constants.ENDPOINT}, nor a "
-                "folder of this name here; if the model is private, set HF_TOKEN or pass token="
+                "folder of this name here; "
+                + (
+                    near_folder(self._name)
+                    or "if the model is private, set HF_TOKEN or pass token="
+                )
             )
         if isinstance(error, errors.RevisionNotFoundError):
             return UnknownEncodingError(
@@ -227,14 +271,15 @@ class _Model:
     def _not_cached(self, needed: str, error: Exception) -> NotCachedError:
         if not self._is_offline:
             # The other files are not waited for.
-            self._is_offline = True
-            reason = _said(error.__cause__ or error)
-            self._why_offline = f"{self._constants.ENDPOINT} did not send it: {reason}"
+            self._take_for_offline(error.__cause__ or error)
         return NotCachedError(
             f"there is no folder {self._name!r} here, and "
             f"{needed} of {self._name!r} (revision {self.revision!r}) is not in the cache "
-            f"{self._constants.HF_HUB_CACHE}, and {self._why_offline}; fetch it once where "
-            "there is a connection: cutline.from_pretrained does"
+            f"{self._constants.HF_HUB_CACHE}, and {self._why_offline}; "
+            + (
+                near_folder(self._name)
+                or "fetch it once where there is a connection: cutline.from_pretrained does"
+            )
         )
 
 
@@ -245,8 +290,27 @@ def _check_name(name: str, utils: Any) -> None:
     except utils.HFValidationError as error:
         raise UnknownEncodingError(
             f"there is no folder {shown(name)}, and it is no name of a model on the Hub, such as "
-            "'BAAI/bge-m3'"
+            f"'BAAI/bge-m3'{f'; {hint}' if (hint := near_folder(name)) else ''}"
         ) from error
+
+
+def near_folder(name: str) -> str | None:
+    """Return a hint with what is here and spelled most like a path; None: there is nothing."""
+    from difflib import get_close_matches  # rarely needed
+
+    path = Path(name)
+    try:
+        beside = [one.name for one in path.parent.iterdir()]
+    except (OSError, ValueError):  # no folder, or no name of one
+        return None
+    near = get_close_matches(path.name, beside, 1)
+    return f"did you mean {str(path.parent / near[0])!r}?" if near else None
+
+
+def _is_of_network(error: Exception) -> bool:
+    """Return whether a request had no answer; HTTP libraries have errors of their own for it."""
+    names = {kind.__name__ for kind in type(error).__mro__}
+    return isinstance(error, OSError) or "TransportError" in names
 
 
 def _said(error: BaseException) -> str:

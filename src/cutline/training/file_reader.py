@@ -11,17 +11,37 @@ from cutline.errors import SourceError
 from cutline.extras import need
 from cutline.kernels.base.utf8 import valid_bytes
 
-__all__ = ["BLOCK_BYTES", "MAX_LINE_BYTES", "FileReader", "character_start", "invalid_utf8"]
+__all__ = [
+    "BLOCK_BYTES",
+    "MAX_LINE_BYTES",
+    "OTHERWISE",
+    "FileReader",
+    "character_start",
+    "invalid_utf8",
+    "kind_of",
+]
 
 BLOCK_BYTES = 1 << 20
 MAX_LINE_BYTES = 1 << 27
 """Of JSON Lines. A line is held in memory: without a limit, a small packed file could fill it."""
+OTHERWISE = ", or pass an iterator of texts decoded as you like"
+"""In errors about bytes that are not UTF-8: what can be done in Python."""
 _GZIP_SUFFIXES = (".gz",)
 _ZSTD_SUFFIXES = (".zst", ".zstd")
 # One byte of zstd can expand to 32 kB: small reads bound the memory on hostile files.
 _ZSTD_INPUT_BYTES = 1 << 12
 # The window of `zstd --long=31`; the default limit is 2**27.
 _ZSTD_WINDOW_BYTES = 1 << 31
+
+
+def kind_of(path: Path) -> tuple[str, str]:
+    """Return the suffix of a file's content, in lower case, and that of the compression, or "".
+
+    >>> kind_of(Path("a.JSONL.gz"))
+    ('.jsonl', '.gz')
+    """
+    *_, kind, packing = ("", "", *(suffix.lower() for suffix in path.suffixes))
+    return (kind, packing) if packing in _GZIP_SUFFIXES + _ZSTD_SUFFIXES else (packing, "")
 
 
 class FileReader:
@@ -40,14 +60,10 @@ class FileReader:
     """
 
     def __init__(self, path: Path, block_bytes: int = BLOCK_BYTES) -> None:
-        *_, kind, packing = ("", "", *(suffix.lower() for suffix in path.suffixes))
-        if packing not in _GZIP_SUFFIXES + _ZSTD_SUFFIXES:
-            kind, packing = packing, ""
-        if packing in _ZSTD_SUFFIXES:
-            need("zstandard", f"reading {path}", "zstd")
         self.path = path
-        self.kind = kind
-        self.packing = packing
+        self.kind, self.packing = kind_of(path)
+        if self.packing in _ZSTD_SUFFIXES:
+            need("zstandard", f"reading {path}", "zstd")
         self.bytes_read = 0
         self._block_bytes = block_bytes
 
@@ -166,7 +182,7 @@ def invalid_utf8(place: str, error: UnicodeDecodeError, offset: int = 0) -> Sour
     byte = error.object[error.start]
     return SourceError(
         f"{place}: invalid utf-8 at byte offset {offset + error.start} (byte {byte:#04x}: "
-        f"{error.reason}); convert it to utf-8, or pass an iterator of texts decoded as you like"
+        f"{error.reason}); convert it to utf-8{OTHERWISE}"
     )
 
 

@@ -1,7 +1,7 @@
 """Rows with a column of text: JSON Lines and Parquet."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
@@ -66,11 +66,14 @@ class JsonRows:
         """
         return ((row.number, row.text) for row in self.records())
 
-    def records(self, report: Report | None = None) -> Iterator[Row]:
+    def records(
+        self, report: Report | None = None, others: Collection[str] | None = None
+    ) -> Iterator[Row]:
         """Yield the rows, as `rows` does, with their other columns.
 
         Args:
             report: is told of lines that are wrong, which are then left out.
+            others: the names of other columns, of which a line may lack some; None: all.
 
         Raises:
             OSError, SourceError: as `rows`; a wrong line is no error with `report`.
@@ -86,6 +89,8 @@ class JsonRows:
                     continue
                 text = row.pop(self._column)
                 if text is not None:
+                    if others is not None:
+                        row = {name: value for name, value in row.items() if name in others}
                     yield Row(number, text, row)
 
     def _row(self, line: bytes, number: int) -> dict[str, Any]:
@@ -96,6 +101,9 @@ class JsonRows:
             raise invalid_utf8(self._place(number), error) from error
         except RecursionError as error:  # each Python says so in other words
             raise self._error(number, "not json: it is nested too deep to be read") from error
+        except json.JSONDecodeError as error:  # its own message has a line, which is always 1
+            problem = f"not json: {error.msg} at character {error.pos + 1}"
+            raise self._error(number, problem) from error
         except ValueError as error:
             raise self._error(number, f"not json: {error}") from error
         if not isinstance(row, dict):
@@ -129,10 +137,13 @@ def _no_column(column: str, columns: Iterable[str]) -> str:
 def text_type(schema: "pyarrow.Schema", column: str) -> "pyarrow.DataType":
     """Return the type of a column's strings; for a dictionary, that of its values.
 
+    That of a column of nulls alone, which may have a type of its own, is `string`.
+
     Raises:
         SourceError: (a ValueError) there is no such column, or more than one, or its type is
             no string.
     """
+    import pyarrow as pa
     import pyarrow.types as kinds
 
     if schema.names.count(column) > 1:
@@ -141,6 +152,8 @@ def text_type(schema: "pyarrow.Schema", column: str) -> "pyarrow.DataType":
         raise SourceError(_no_column(column, schema.names))
     found = schema.field(column).type
     kind = found.value_type if kinds.is_dictionary(found) else found
+    if kinds.is_null(kind):
+        return pa.string()
     if not (kinds.is_string(kind) or kinds.is_large_string(kind) or kinds.is_string_view(kind)):
         raise SourceError(f"column {column!r} must contain strings, its type is {found}")
     return kind
@@ -207,16 +220,19 @@ class ParquetRows:
         """
         return ((row.number, row.text) for row in self._rows([self._column]))
 
-    def records(self, report: Report | None = None) -> Iterator[Row]:
+    def records(
+        self, report: Report | None = None, others: Collection[str] | None = None
+    ) -> Iterator[Row]:
         """Yield the rows, as `rows` does, with their other columns.
 
         Args:
             report: not used: what is wrong in such a file is not in one row.
+            others: the names of the other columns that are read; None: all.
 
         Raises:
-            OSError, SourceError: as `rows`.
+            OSError, SourceError: as `rows`; or there is no such column.
         """
-        return self._rows(None)
+        return self._rows(None if others is None else [self._column, *others])
 
     def _rows(self, columns: list[str] | None) -> Iterator[Row]:
         """Yield the rows with some columns, or all."""
@@ -224,6 +240,7 @@ class ParquetRows:
         with self.path.open("rb") as file:
             parquet = self._open(file)
             n_rows, size_bytes = parquet.metadata.num_rows, self.path.stat().st_size
+            self._need(columns or (), parquet.schema_arrow.names)
             for batch in self._batches(parquet, columns):
                 with self._refused("damaged parquet data"):
                     texts = self._texts(batch.column(self._column), number)
@@ -237,6 +254,11 @@ class ParquetRows:
             raise SourceError(
                 f"{self.path}: damaged parquet data: {number} rows instead of {n_rows}"
             )
+
+    def _need(self, columns: Iterable[str], there: Collection[str]) -> None:
+        for column in columns:
+            if column not in there:
+                raise SourceError(f"{self.path}: {_no_column(column, there)}")
 
     def _batches(
         self, parquet: "pyarrow.parquet.ParquetFile", columns: list[str] | None

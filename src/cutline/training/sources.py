@@ -11,7 +11,7 @@ from typing import Protocol, TypeAlias, cast
 
 from cutline.checks import REPAIR, plain_text
 from cutline.errors import SourceError, SurrogateError
-from cutline.training.file_reader import BLOCK_BYTES, FileReader
+from cutline.training.file_reader import BLOCK_BYTES, FileReader, kind_of
 from cutline.training.rows import JsonRows, ParquetRows
 
 __all__ = [
@@ -22,6 +22,7 @@ __all__ = [
     "Files",
     "TextSource",
     "find_files",
+    "is_of_rows",
     "open_source",
     "rows_of",
     "size_of",
@@ -31,6 +32,7 @@ Files: TypeAlias = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
 _JSON_SUFFIXES = (".jsonl", ".ndjson")
 _PARQUET_SUFFIXES = (".parquet",)
+_ROW_SUFFIXES = _JSON_SUFFIXES + _PARQUET_SUFFIXES
 _MOST_SHOWN = 5
 _SHOWN_CHARACTERS = 255  # the usual limit of a file name
 
@@ -318,7 +320,7 @@ def _open_file(
 ) -> FileReader | JsonRows | ParquetRows:
     """Choose how to read a file, by its name."""
     reader = FileReader(path, block_bytes)
-    has_rows = reader.kind in _JSON_SUFFIXES + _PARQUET_SUFFIXES
+    has_rows = reader.kind in _ROW_SUFFIXES
     if has_rows and column is None:
         raise SourceError(f"{path}: which column has the text? pass its name as column")
     if not has_rows and column is not None:
@@ -327,6 +329,11 @@ def _open_file(
             "or rename the file to .jsonl or .parquet"
         )
     return reader if column is None else rows_of(reader, column)
+
+
+def is_of_rows(path: Path) -> bool:
+    """Return whether a file has rows, by its name."""
+    return kind_of(path)[0] in _ROW_SUFFIXES
 
 
 def rows_of(reader: FileReader, column: str) -> JsonRows | ParquetRows:

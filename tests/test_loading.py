@@ -394,6 +394,16 @@ def test_what_is_no_path_is_named(wrong: Any) -> None:
         cutline.from_pretrained(wrong)
 
 
+@pytest.mark.parametrize(
+    "name", ["tokenizer.json", "a.model", "a.gguf", "a.tiktoken", "vocab.txt", "a.cutline", "a"]
+)
+def test_a_pointer_of_git_lfs_is_named(name: str, tmp_path: Path) -> None:
+    text = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 9085698\n"
+    (tmp_path / name).write_text(text)
+    with pytest.raises(VocabularyError, match=rf"{name} is a pointer of Git LFS to the file, not"):
+        cutline.load(tmp_path / name)
+
+
 def test_a_path_instead_of_an_encoding_is_told_to_be_loaded(tmp_path: Path) -> None:
     with pytest.raises(TypeError, match=r"got \w+Path: use cutline\.load\('.*x\.json'\)"):
         cutline.TextChunker(tmp_path / "x.json", 12)  # type: ignore[arg-type]

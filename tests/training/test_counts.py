@@ -7,6 +7,7 @@ import pickle
 import random
 import struct
 import sys
+import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -17,7 +18,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cutline.errors import CorruptDataError
+from cutline.errors import CorruptDataError, SurrogateError
 from cutline.training.counts import PieceCounts
 from cutline.training.counts_file import write_counts
 from tests.conftest import short_or_long
@@ -144,10 +145,13 @@ def test_arrays_of_other_types_are_refused() -> None:
 @pytest.mark.parametrize(
     ("special_tokens", "error", "message"),
     [
-        ("<end>", TypeError, "special_tokens must be several str, got the str '<end>'"),
-        ([b"<end>"], TypeError, "special tokens must be str, got bytes"),
+        ("<end>", TypeError, "special_tokens must be several, got one str"),
+        ([b"<end>"], TypeError, "a special token must be a str, got bytes"),
         ([""], ValueError, "a special token must not be empty"),
         (["a", "b", "a"], ValueError, "special token 'a' occurs twice"),
+        ({"<end>": 300}, TypeError, "must be texts, got a mapping: their ids follow the last"),
+        (None, TypeError, "special_tokens must be several, got NoneType"),
+        (["\ud800"], SurrogateError, r"special token '\\ud800' has a surrogate code point"),
     ],
 )
 def test_bad_special_tokens_are_refused(
@@ -374,3 +378,11 @@ def test_counts_that_are_no_integers_are_refused() -> None:
     for count in (1.9, "3", None):
         with pytest.raises(TypeError, match="integer"):
             PieceCounts.from_pieces([(b"a", count)], pat_str=None)  # type: ignore[list-item]
+
+
+def test_many_special_tokens_are_checked_in_linear_time() -> None:
+    texts = [f"<{number}>" for number in range(100_000)]
+    start = time.process_time()
+    counts = PieceCounts.from_pieces([(b"a", 1)], pat_str=None, special_tokens=texts)
+    assert counts.special_tokens == tuple(texts)
+    assert time.process_time() - start < 10  # it took more than a minute

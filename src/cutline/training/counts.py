@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from operator import index
 from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn, Self
@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cutline.atomic import replacing
-from cutline.checks import checked_integer
-from cutline.errors import CorruptDataError, shown
+from cutline.checks import checked_integer, need_several, plain_text
+from cutline.errors import CorruptDataError, SurrogateError, shown
 from cutline.extras import need
+from cutline.kernels.base.utf8 import has_surrogates
 from cutline.kernels.train.piece_counter import Tally
 from cutline.training.counts_file import read_counts, write_counts
 
@@ -359,23 +360,26 @@ def checked_special_texts(special_tokens: Iterable[str]) -> tuple[str, ...]:
     """Return the texts of the special tokens, checked.
 
     Raises:
-        TypeError: they are one str, or one of them is no str.
-        ValueError: one is empty, or occurs twice.
+        TypeError: they are one str or a mapping, or one of them is no str.
+        ValueError: one is empty, occurs twice or has a surrogate code point.
     """
-    if isinstance(special_tokens, str):
+    need_several(special_tokens, "special_tokens")
+    if isinstance(special_tokens, Mapping):
         raise TypeError(
-            f"special_tokens must be several str, got the str {special_tokens!r}: "
-            "put it into a list"
+            "special_tokens must be texts, got a mapping: their ids follow the last merge, in "
+            "the order of a list"
         )
-    texts = tuple(special_tokens)
-    for place, text in enumerate(texts):
-        if not isinstance(text, str):
-            raise TypeError(f"special tokens must be str, got {type(text).__name__}")
-        if not text:
+    texts: dict[str, None] = {}
+    for text in special_tokens:
+        plain = plain_text(text, "a special token")
+        if not plain:
             raise ValueError("a special token must not be empty")
-        if text in texts[:place]:
-            raise ValueError(f"special token {text!r} occurs twice")
-    return texts
+        if plain in texts:
+            raise ValueError(f"special token {shown(plain)} occurs twice")
+        if has_surrogates(plain):
+            raise SurrogateError(f"special token {shown(plain)} has a surrogate code point")
+        texts[plain] = None
+    return tuple(texts)
 
 
 def _check_arrays(arena: NDArray[Any], offsets: NDArray[Any], counts: NDArray[Any]) -> None:

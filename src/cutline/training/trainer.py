@@ -19,7 +19,7 @@ __all__ = ["check_limits", "train", "train_from_counts"]
 
 
 def train(
-    source: Files | Iterable[str],
+    source: Files | Iterable[Any],
     vocab_size: int,
     *,
     pat_str: str | None = O200K_PAT_STR,

@@ -559,6 +559,14 @@ def test_column_is_asked_for_where_there_are_rows_and_only_there(tmp_path: Path)
         open_source(tmp_path / "a.parquet.gz", "t")
 
 
+@pytest.mark.parametrize("name", ["a.tar", "a.tar.gz", "a.TGZ", "a.txt.xz", "a.jsonl.bz2", "a.zip"])
+def test_an_archive_is_not_read_as_text(name: str, tmp_path: Path) -> None:
+    (tmp_path / name).touch()
+    for column in (None, "text"):
+        with pytest.raises(SourceError, match=rf"{name}: of packed files \.gz, .* unpack it"):
+            open_source(tmp_path / name, column)
+
+
 # What is missing
 
 

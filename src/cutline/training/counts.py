@@ -96,21 +96,24 @@ class PieceCounts:
     @classmethod
     def from_pieces(
         cls,
-        pieces: Iterable[tuple[bytes, int]],
+        pieces: Mapping[bytes, int] | Iterable[tuple[bytes, int]],
         *,
         pat_str: str | None,
         special_tokens: Iterable[str] = (),
     ) -> Self:
-        """Make counts from pairs such as those of `items`, each piece once.
+        """Make counts from a mapping, or from pairs such as those of `items`, each piece once.
 
         Raises:
             ValueError: as the constructor.
-            TypeError: a count is no integer.
+            TypeError: a piece is no bytes, or a count no integer.
 
-        >>> PieceCounts.from_pieces({b"to": 2, b"be": 2}.items(), pat_str=None).total
+        >>> PieceCounts.from_pieces({b"to": 2, b"be": 2}, pat_str=None).total
         4
         """
-        rows = list(pieces)
+        rows = list(pieces.items() if isinstance(pieces, Mapping) else pieces)
+        for piece, _ in rows:
+            if not isinstance(piece, bytes):
+                raise TypeError(f"pieces must be bytes, got {shown(piece)}")
         offsets = np.cumsum([0, *(len(piece) for piece, _ in rows)], dtype=np.int64)
         arena = np.frombuffer(b"".join(piece for piece, _ in rows), dtype=np.uint8)
         try:
@@ -201,6 +204,10 @@ class PieceCounts:
         return PieceCounts.from_tally(
             tally, pat_str=self._pat_str, special_tokens=self._special_tokens
         )
+
+    def __radd__(self, other: object) -> "PieceCounts":
+        """Let `sum` add up counts: it begins with 0."""
+        return self if isinstance(other, int) and other == 0 else NotImplemented
 
     def drop_below(self, n: int) -> "PieceCounts":
         """Return the counts without pieces that occur less than n times.

@@ -32,6 +32,7 @@ Files: TypeAlias = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
 _JSON_SUFFIXES = (".jsonl", ".ndjson")
 _PARQUET_SUFFIXES = (".parquet",)
+_OTHER_ARCHIVES = (".tar", ".tgz", ".zip", ".bz2", ".xz", ".7z", ".lz4", ".br")
 _MOST_SHOWN = 5
 _SHOWN_CHARACTERS = 255  # the usual limit of a file name
 
@@ -340,6 +341,11 @@ def _open_file(
 ) -> FileReader | JsonRows | ParquetRows:
     """Choose how to read a file, by its name."""
     reader = FileReader(path, block_bytes)
+    if reader.kind in _OTHER_ARCHIVES:
+        raise SourceError(
+            f"{path}: of packed files .gz, .zst and .zstd are read: unpack it, or pass an iterator "
+            "of its texts"
+        )
     has_rows = reader.kind in _JSON_SUFFIXES + _PARQUET_SUFFIXES
     if has_rows and column is None:
         raise SourceError(f"{path}: which column has the text? pass its name as column")

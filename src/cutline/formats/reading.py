@@ -39,6 +39,7 @@ TOKENIZER_FILES: Final = (
 
 _RANK_LINE: Final = re.compile(rb"[\w+/=]+ \d")
 _LFS_POINTER: Final = b"version https://git-lfs.github.com/"
+_PACKED: Final = (b"\x1f\x8b", b"PK\x03\x04", b"\x28\xb5\x2f\xfd")  # gzip, zip, zstd
 
 
 @contextmanager
@@ -74,6 +75,8 @@ def read(
         raise VocabularyError(
             f"{path} is a pointer of Git LFS to the file, not the file: fetch it by `git lfs pull`"
         )
+    if start.startswith(_PACKED):
+        raise VocabularyError(f"{path} is packed: unpack it first")
     file_format = _format_of(path, start)
     holds_all = file_format in ("cutline", "tokenizer.json", "sentencepiece", "gguf", VOCAB_NAME)
     if holds_all and not (isinstance(pat_str, EllipsisType) and special_tokens is None):

@@ -30,7 +30,7 @@ from cutline.spec import AddedToken, Characters, TokenizerSpec
 from cutline.words.joining import JoinMetaspace, JoinWordPiece
 from cutline.words.models import Unigram, WordPiece
 from cutline.words.splitting import Metaspace, SplitClass, WhitespaceSplit
-from cutline.words.steps import ByCharacter, Collapse, ReplaceEach
+from cutline.words.steps import ByCharacter, Collapse, CollapseWhite, ReplaceEach
 from fuzz.grammar import Choices
 from fuzz.scratch import scratch
 from fuzz.target_native import START, load
@@ -46,7 +46,8 @@ VALUES: Final = (
     *map(to_json, (
         Form("NFC"), Lower(), Strip(True, False), Replace("a", ""), Replace(" ", "\u2581"),
         Prepend("\u2581"), Prepend(""), ByCharacter("bert accents"), ByCharacter("nmt"),
-        Collapse(" "), Collapse(""), Spell("ab", "".join(map(chr, range(0xE000, 0xE080)))),
+        Collapse(" "), Collapse(""), CollapseWhite(),
+        Spell("ab", "".join(map(chr, range(0xE000, 0xE080)))),
         Unknown("ab", "?", True), WordPiece(0), WordPiece(1, ""), Unigram(b"", 0), Metaspace(),
         Metaspace("first"), WhitespaceSplit(), SplitClass("digits", "contiguous"),
         JoinWordPiece(), JoinMetaspace("never", "\u2581", True), Splitting("a|b", "removed", True),

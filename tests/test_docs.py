@@ -19,7 +19,7 @@ from tests.conftest import needs_sources
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
-FRONT = re.compile(r"<!-- needs: ([\w.]+)(?:; marked: (\w+))? -->")
+FRONT = re.compile(r"<!-- needs: ([\w., ]+?)(?:; marked: (\w+))? -->")
 BLOCK = re.compile(r"<!-- example: (\w+) -->\n```text\n(.*?)```", re.DOTALL)
 NEVER = 1 << 32
 
@@ -294,7 +294,8 @@ def pages() -> list[Any]:
 @pytest.mark.parametrize("path", pages())
 def test_examples_in_the_documentation_run(path: Path) -> None:
     if front := FRONT.match(path.read_text(encoding="utf-8")):
-        pytest.importorskip(front[1], reason=f"{front[1]}, which the page needs, is not installed")
+        for package in front[1].split(", "):
+            pytest.importorskip(package, reason=f"the page needs {package}, which is not installed")
     failed, attempted = doctest.testfile(str(path), module_relative=False, encoding="utf-8")
     assert failed == 0
     assert (attempted > 0) == (">>> " in path.read_text(encoding="utf-8"))

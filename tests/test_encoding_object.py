@@ -406,3 +406,13 @@ def test_highest_id_is_that_of_any_token(step: int, special_id: int | None) -> N
     encoding = cutline.Encoding("own", pat_str=None, mergeable_ranks=ranks, special_tokens=special)
     assert encoding.max_token_value == max(*ranks.values(), *special.values())
     assert encoding.n_vocab == encoding.max_token_value + 1
+
+
+def test_a_name_is_a_str() -> None:
+    with pytest.raises(TypeError, match="name must be a str, got int"):
+        cutline.Encoding(  # a file with it could not be read again
+            5,  # type: ignore[arg-type]
+            pat_str=None,
+            mergeable_ranks={bytes([byte]): byte for byte in range(256)},
+            special_tokens={},
+        )

@@ -4,6 +4,7 @@ import contextlib
 import copy
 import errno
 import functools
+import gzip
 import json
 import pickle
 import random
@@ -392,6 +393,23 @@ def test_what_is_no_path_is_named(wrong: Any) -> None:
         cutline.load(wrong)
     with pytest.raises(TypeError, match=f"name must be a str or a path, got {kind}"):
         cutline.from_pretrained(wrong)
+
+
+@pytest.mark.parametrize(
+    "name", ["tokenizer.json", "a.model", "a.gguf", "a.tiktoken", "vocab.txt", "a.cutline", "a"]
+)
+def test_a_pointer_of_git_lfs_is_named(name: str, tmp_path: Path) -> None:
+    text = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 9085698\n"
+    (tmp_path / name).write_text(text)
+    with pytest.raises(VocabularyError, match=rf"{name} is a pointer of Git LFS to the file, not"):
+        cutline.load(tmp_path / name)
+
+
+@pytest.mark.parametrize("name", ["tokenizer.json", "tokenizer.json.gz", "a.tiktoken.gz"])
+def test_a_packed_file_is_told_to_be_unpacked(name: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_bytes(gzip.compress(b"{}"))
+    with pytest.raises(VocabularyError, match=f"{name} is packed: unpack it first"):
+        cutline.load(tmp_path / name, pat_str=None)
 
 
 def test_a_path_instead_of_an_encoding_is_told_to_be_loaded(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ __all__ = [
     "checked_length",
     "checked_order",
     "hint_for",
+    "is_missing",
     "list_of_texts",
     "need_automaton",
     "need_several",
@@ -88,11 +89,17 @@ def need_texts(texts: list[str]) -> bool:
     return False
 
 
+def is_missing(value: object) -> bool:
+    """Return whether a value is None, or what tables have in its place: nan, NaT or NA."""
+    try:
+        return value is None or bool(value != value)
+    except (ArithmeticError, TypeError, ValueError):  # NA is neither; arrays are several
+        return type(value).__name__ == "NAType"
+
+
 def hint_for(text: object) -> str:
     """Return how columns of tables become texts."""
-    from math import isnan  # rarely needed
-
-    if text is None or (isinstance(text, float) and isnan(text)):
+    if is_missing(text):
         return ": fill or drop missing values first"
     if hasattr(text, "as_py"):
         return ": pass to_pylist() of an Arrow array, or its table to cutline.integrations.arrow"

@@ -288,7 +288,7 @@ class Encoding(Cutting, Decoding):
         make_decoder: Callable[[], Decoder],
     ) -> None:
         for attribute, value in (
-            ("name", name),
+            ("name", plain_text(name, "name")),
             ("_drops_blank", pipeline is not None and pipeline.drops_blank),
             ("_make_decoder", make_decoder),
             ("_make_spec", make_spec),

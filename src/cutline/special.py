@@ -106,15 +106,13 @@ class SpecialFinder:
         begin = self._find_prefix(text)
         if begin < 0 or not self._texts:
             return
-        finds = [
-            (last + 1 - len(found), -len(found), found)
-            for last, found in self._build().iter(text, begin)
-        ]
+        # Ends only rise, so of several finds with one start the last is the longest.
+        longest = {last + 1 - len(found): found for last, found in self._build().iter(text, begin)}
         covered = 0
-        for start, _, found in sorted(finds):
+        for start in sorted(longest):
             if start >= covered:
-                yield start, found
-                covered = start + len(found)
+                yield start, longest[start]
+                covered = start + len(longest[start])
 
     def cut(self, text: str) -> Iterator[tuple[int, int, str | None]]:
         """Yield the spans of a text in order: those of finds, and those between them (None).

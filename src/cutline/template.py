@@ -8,7 +8,7 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn, Self
 
-from cutline.checks import checked_budget, plain_text, utf8_of
+from cutline.checks import checked_budget, is_missing, plain_text, utf8_of
 from cutline.chunks import Chunk
 from cutline.errors import shown
 
@@ -346,15 +346,7 @@ def _checked(name: str, text: str) -> str:
 def _value(name: str, value: object) -> str:
     if isinstance(value, bytes | bytearray | memoryview):
         raise TypeError(f"{{{name}}} of a template is {type(value).__name__}: decode it")
-    return "" if _is_missing(value) else _checked(name, str(value))
-
-
-def _is_missing(value: object) -> bool:
-    """Return whether a value is None, or what tables have in its place: nan, NaT or NA."""
-    try:
-        return value is None or bool(value != value)
-    except (ArithmeticError, TypeError, ValueError):  # NA is neither; arrays are several
-        return type(value).__name__ == "NAType"
+    return "" if is_missing(value) else _checked(name, str(value))
 
 
 def need_template(template: object) -> None:

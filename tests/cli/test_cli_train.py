@@ -14,7 +14,8 @@ import pytest
 import cutline
 from cutline.cli import corpus
 from cutline.cli import training as command_line
-from cutline.training import PieceCounts, count_pieces
+from cutline.cli.status import StatusLine
+from cutline.training import PieceCounts, Progress, count_pieces
 from cutline.training.held_out import HeldOut
 from cutline.training.sources import FileSource, find_files
 from tests.cli.conftest import Command, Invoke, names_in
@@ -134,6 +135,22 @@ def test_summary_says_when_no_pair_is_left(invoke: Invoke) -> None:
     assert result.stdout.splitlines()[-1] == "no pair is left that occurs 2 times"
 
 
+def test_summary_says_what_stopped_it_and_lists_no_bytes(invoke: Invoke) -> None:
+    result = invoke("train", "a.txt", "-n", 300, "-o", "mine.cutline", "--max-token-length", 1)
+    assert "longest" not in result.stdout
+    assert result.stdout.splitlines()[-1] == (
+        "no pair of at most 1 bytes is left that occurs 2 times"
+    )
+    result = invoke("train", "a.txt", "-n", 257, "-o", "mine.cutline")
+    [longest] = [line for line in result.stdout.splitlines() if line.startswith("longest")]
+    assert len(longest.split("'")) == 3
+
+
+def test_summary_says_that_nothing_was_held_out(invoke: Invoke) -> None:
+    result = invoke("train", "a.txt", "-n", 300, "-o", "mine.cutline", "--held-out", 1e-9)
+    assert "on the text trained on: none was held out" in result.stdout
+
+
 def test_text_held_out_is_measured_on_and_not_trained_on(invoke: Invoke) -> None:
     result = invoke("train", "*.txt", "-n", 300, "-o", "mine.cutline", "--held-out", 0.2)
     source = HeldOut(FileSource(find_files("*.txt"), None), 0.2)
@@ -173,6 +190,18 @@ def test_terminal_shows_how_far_it_has_come() -> None:
     assert shown.endswith(b"\r\x1b[K")
     quiet = run_on_terminal("train", "large.txt", "-n", "60000", "-o", "mine.cutline", "-q")
     assert quiet == b""
+
+
+def test_speed_is_that_since_the_beginning(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Since the first report, which comes late, it would be too high."""
+    now = [100.0]
+    monkeypatch.setattr("cutline.cli.status.time.monotonic", lambda: now[0])
+    status = StatusLine(True, 80_000_000, lambda: 40_000_000)
+    now[0] = 102.0
+    status(Progress("count", bytes_read=40_000_000, pieces=6_000))
+    assert "counting  40.0 of 80.0 MB  20 MB/s  3,000 pieces/s" in capsys.readouterr().err
 
 
 def test_pattern_that_runs_on_the_module_is_warned_of_once(invoke: Invoke) -> None:
@@ -293,6 +322,26 @@ def test_interrupted_counting_goes_on_from_the_files_that_are_done(
         interrupted_after(patched, 1, AssertionError)
         assert invoke(*TRAIN, "a.txt", "b.txt").exit_code == 0
     assert same(cutline.load("mine.cutline"), cutline.train(["a.txt", "b.txt"], 320))
+    assert PieceCounts.load("kept.counts") == count_pieces(["a.txt", "b.txt"])
+
+
+def test_counts_are_saved_now_and_then_for_a_process_may_be_killed(
+    invoke: Invoke, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = []
+
+    def count(*arguments: Any, **options: Any) -> PieceCounts:
+        found.append(PieceCounts.load("kept.counts") if Path("kept.counts").exists() else None)
+        return count_pieces(*arguments, **options)
+
+    monkeypatch.setattr(corpus, "COUNTED_AT_ONCE_BYTES", 1)
+    monkeypatch.setattr("cutline.training.count_pieces", count)
+    assert invoke(*TRAIN, "a.txt", "b.txt").exit_code == 0
+    assert found == [None, None]
+    Path("kept.counts").unlink()
+    monkeypatch.setattr(corpus, "SECONDS_BETWEEN_SAVES", 0.0)
+    assert invoke(*TRAIN, "a.txt", "b.txt").exit_code == 0
+    assert found[2:] == [None, count_pieces("a.txt")]
     assert PieceCounts.load("kept.counts") == count_pieces(["a.txt", "b.txt"])
 
 

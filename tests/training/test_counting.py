@@ -302,7 +302,7 @@ def test_fewer_threads_than_one_are_refused(num_threads: int) -> None:
 
 
 def test_bad_special_tokens_are_refused_before_anything_is_read() -> None:
-    with pytest.raises(TypeError, match="special_tokens must be several str"):
+    with pytest.raises(TypeError, match="special_tokens must be several, got one str"):
         count_pieces("no such file", special_tokens="<end>")
 
 

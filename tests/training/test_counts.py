@@ -7,8 +7,9 @@ import pickle
 import random
 import struct
 import sys
+import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cutline.errors import CorruptDataError
+from cutline.errors import CorruptDataError, SurrogateError
 from cutline.training.counts import PieceCounts
 from cutline.training.counts_file import write_counts
 from tests.conftest import short_or_long
@@ -25,8 +26,10 @@ from tests.conftest import short_or_long
 pieces_and_counts = st.dictionaries(st.binary(min_size=1, max_size=40), st.integers(1, 2**40))
 
 
-def counts_of(pieces: Mapping[bytes, int], pat_str: str | None = r"\w+") -> PieceCounts:
-    return PieceCounts.from_pieces(pieces.items(), pat_str=pat_str, special_tokens=["<end>"])
+def counts_of(
+    pieces: Mapping[bytes, int], pat_str: str | None = r"\w+", specials: Sequence[str] = ("<end>",)
+) -> PieceCounts:
+    return PieceCounts.from_pieces(pieces.items(), pat_str=pat_str, special_tokens=specials)
 
 
 SOME = counts_of({b"to": 2, b"be": 2, b"or": 1, "nö".encode(): 7, b"x" * 50: 2**40})
@@ -45,7 +48,9 @@ def test_a_sum_holds_the_pieces_of_both(left: dict[bytes, int], right: dict[byte
     total = counts_of(left) + counts_of(right)
     assert total == counts_of(Counter(left) + Counter(right))
     assert total == counts_of(right) + counts_of(left)
-    assert sum([counts_of(right)], counts_of(left)) == total
+    assert sum([counts_of(right)], counts_of(left)) == sum([counts_of(left), counts_of(right)])
+    assert sum([counts_of(right), counts_of(left)]) == total
+    assert PieceCounts.from_pieces(left, pat_str=None) == counts_of(left, None, [])
 
 
 def test_counts_of_other_patterns_or_specials_are_not_added() -> None:
@@ -56,6 +61,8 @@ def test_counts_of_other_patterns_or_specials_are_not_added() -> None:
         SOME + other
     with pytest.raises(TypeError):
         SOME + {b"to": 1}  # type: ignore[operator]
+    with pytest.raises(TypeError):
+        1 + SOME  # type: ignore[operator]
 
 
 def test_a_sum_beyond_int64_is_refused() -> None:
@@ -144,10 +151,13 @@ def test_arrays_of_other_types_are_refused() -> None:
 @pytest.mark.parametrize(
     ("special_tokens", "error", "message"),
     [
-        ("<end>", TypeError, "special_tokens must be several str, got the str '<end>'"),
-        ([b"<end>"], TypeError, "special tokens must be str, got bytes"),
+        ("<end>", TypeError, "special_tokens must be several, got one str"),
+        ([b"<end>"], TypeError, "a special token must be a str, got bytes"),
         ([""], ValueError, "a special token must not be empty"),
         (["a", "b", "a"], ValueError, "special token 'a' occurs twice"),
+        ({"<end>": 300}, TypeError, "must be texts, got a mapping: their ids follow the last"),
+        (None, TypeError, "special_tokens must be several, got NoneType"),
+        (["\ud800"], SurrogateError, r"special token '\\ud800' has a surrogate code point"),
     ],
 )
 def test_bad_special_tokens_are_refused(
@@ -374,3 +384,16 @@ def test_counts_that_are_no_integers_are_refused() -> None:
     for count in (1.9, "3", None):
         with pytest.raises(TypeError, match="integer"):
             PieceCounts.from_pieces([(b"a", count)], pat_str=None)  # type: ignore[list-item]
+
+
+def test_many_special_tokens_are_checked_in_linear_time() -> None:
+    texts = [f"<{number}>" for number in range(100_000)]
+    start = time.process_time()
+    counts = PieceCounts.from_pieces([(b"a", 1)], pat_str=None, special_tokens=texts)
+    assert counts.special_tokens == tuple(texts)
+    assert time.process_time() - start < 10  # it took more than a minute
+
+
+def test_pieces_are_bytes() -> None:
+    with pytest.raises(TypeError, match="pieces must be bytes, got 'low'"):
+        PieceCounts.from_pieces([(b"lo", 1), ("low", 5)], pat_str=None)  # type: ignore[list-item]

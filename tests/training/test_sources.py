@@ -267,7 +267,7 @@ def test_items_of_an_iterable_are_documents() -> None:
         ("item 2", ""),
         ("item 3", "two"),
     ]
-    assert texts_of(dict.fromkeys(["one", "two"])) == ["one", "two"]
+    assert texts_of(dict.fromkeys(["one", "two"]).keys()) == ["one", "two"]
     assert texts_of(letter * 2 for letter in "ab") == ["aa", "bb"]
 
 
@@ -301,10 +301,88 @@ def test_subclass_of_str_becomes_a_str() -> None:
     assert type(document.text) is str
 
 
-@pytest.mark.parametrize("item", [b"two", None, 2, ["two"]])
-def test_item_that_is_no_text_is_named(item: Any) -> None:
-    with pytest.raises(TypeError, match=f"must be str, item 2 is {type(item).__name__}"):
+@pytest.mark.parametrize(
+    ("item", "hint"),
+    [
+        (b"two", ": decode it"),
+        (None, ": fill or drop missing values first"),
+        (float("nan"), ": fill or drop missing values first"),
+        (Path("two"), ": pass a list of file names"),
+        ({"text": "two"}, ": pass the name of the column that has the text as column"),
+        (2, ""),
+        (["two"], ""),
+    ],
+)
+def test_item_that_is_no_text_is_named(item: Any, hint: str) -> None:
+    with pytest.raises(TypeError, match=f"must be str, item 2 is {type(item).__name__}{hint}$"):
         documents_of(iter(["one", item]))
+
+
+# Tables and rows in memory
+
+ROWS = [{"id": 1, "text": "one"}, {"id": 2, "text": None}, {"id": 3, "text": "two"}]
+COLUMNS = {"id": [1, 2, 3], "text": ["one", None, "two"]}
+FROM_ROWS = [("row 1", "one"), ("row 3", "two")]
+
+
+def as_batches() -> Any:
+    table = pytest.importorskip("pyarrow").table(COLUMNS)
+    return table.to_reader(max_chunksize=2)
+
+
+TABLES: dict[str, Callable[[], Any]] = {
+    "list of rows": lambda: ROWS,
+    "rows": lambda: iter(ROWS),
+    "dict": lambda: COLUMNS,
+    "pandas": lambda: pytest.importorskip("pandas").DataFrame(COLUMNS),
+    "pandas, objects": lambda: pytest.importorskip("pandas").DataFrame(COLUMNS, dtype=object),
+    "table": lambda: pytest.importorskip("pyarrow").table(COLUMNS),
+    "batch": lambda: pytest.importorskip("pyarrow").table(COLUMNS).to_batches()[0],
+    "batches": as_batches,
+    "datasets": lambda: pytest.importorskip("datasets").Dataset.from_dict(COLUMNS),
+    "stream": lambda: (
+        pytest.importorskip("datasets").Dataset.from_dict(COLUMNS).to_iterable_dataset()
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_rows_in_memory_are_documents(name: str) -> None:
+    assert documents_of(TABLES[name](), "text") == FROM_ROWS
+    with pytest.raises(SourceError, match="no column 'txt'; there is 'id', 'text'"):
+        documents_of(TABLES[name](), "txt")
+    with pytest.raises((SourceError, TypeError), match="column"):
+        documents_of(TABLES[name]())
+
+
+def test_names_of_columns_are_never_trained_on() -> None:
+    """A dict and a DataFrame iterate over them."""
+    for name in ("dict", "pandas"):
+        with pytest.raises(SourceError, match=r"which column of the \w+ has the text\? pass its"):
+            open_source(TABLES[name]())
+
+
+def test_rows_are_taken_one_at_a_time() -> None:
+    taken = []
+
+    def rows() -> Iterator[dict[str, str]]:
+        for number in range(3):
+            taken.append(number)
+            yield {"text": str(number)}
+
+    for number, document in enumerate(open_source(rows(), "text")):
+        assert (document.text, taken[-1]) == (str(number), number)
+
+
+def test_what_is_no_row_or_no_text_is_named() -> None:
+    with pytest.raises(TypeError, match="items must be rows, such as dicts: item 2 is int"):
+        documents_of(iter([{"t": "one"}, 2]), "t")
+    with pytest.raises(TypeError, match="documents must be str, row 2 is int"):
+        documents_of({"t": ["one", 2]}, "t")
+    with pytest.raises(SourceError, match="more than one column 't'"):
+        documents_of(pytest.importorskip("pyarrow").table([["a"], ["b"]], names=["t", "t"]), "t")
+    with pytest.raises(SourceError, match="1 documents, and none has text"):
+        documents_of(iter([{"t": ""}]), "t")
 
 
 # Rows
@@ -475,10 +553,18 @@ def test_column_is_asked_for_where_there_are_rows_and_only_there(tmp_path: Path)
     with pytest.raises(SourceError, match=r"a\.json: read as plain text, which has no column 't'"):
         open_source(tmp_path / "a.json", "t")
     with pytest.raises(SourceError, match="texts have no columns: leave out column='t'"):
-        open_source(iter(["one"]), "t")
+        documents_of(iter(["one"]), "t")
     (tmp_path / "a.parquet.gz").touch()
     with pytest.raises(SourceError, match=r"a\.parquet\.gz: parquet has its own compression"):
         open_source(tmp_path / "a.parquet.gz", "t")
+
+
+@pytest.mark.parametrize("name", ["a.tar", "a.tar.gz", "a.TGZ", "a.txt.xz", "a.jsonl.bz2", "a.zip"])
+def test_an_archive_is_not_read_as_text(name: str, tmp_path: Path) -> None:
+    (tmp_path / name).touch()
+    for column in (None, "text"):
+        with pytest.raises(SourceError, match=rf"{name}: of packed files \.gz, .* unpack it"):
+            open_source(tmp_path / name, column)
 
 
 # What is missing

@@ -139,6 +139,16 @@ def test_runs_make_no_tokens_that_tables_cannot_hold() -> None:
     assert encoding.count("=" * 2**16) == 2
 
 
+def test_a_name_that_no_file_could_hold_is_refused_before_anything_is_read() -> None:
+    with pytest.raises(TypeError, match="name must be a str, got int"):
+        cutline.train("no such file", 300, name=5)  # type: ignore[arg-type]
+
+
+def test_what_are_no_counts_is_refused_with_the_way_out() -> None:
+    with pytest.raises(TypeError, match=r"must be PieceCounts, got dict: .*from_pieces takes"):
+        cutline.train_from_counts({b"low": 5}, 300)  # type: ignore[arg-type]
+
+
 def test_a_corpus_without_text_is_refused() -> None:
     with pytest.raises(ValueError, match="no text to train on"):
         cutline.train(iter(["", ""]), 300)

@@ -168,6 +168,14 @@ CONFIGURATIONS: dict[str, Callable[[], tuple[Any, Any]]] = {
         steps(norm.Strip(), small_map(), RUNS),
         splits(pre.Punctuation("isolated"), META),
     ),
+    "deberta, of transformers 5": lambda: (
+        steps(replaced(r"\s{2,}|[\n\r\t]", " "), norm.NFC(), norm.Strip(left=False, right=True)),
+        META,
+    ),
+    "deberta, of transformers 5, lower case": lambda: (
+        steps(norm.StripAccents(), norm.Lowercase(), replaced(r"\s{2,}", " "), norm.NFD()),
+        splits(pre.Punctuation("isolated"), META),
+    ),
     "precompiled, Whitespace": lambda: (small_map(), pre.Whitespace()),
     "precompiled, bert": lambda: (small_map(), BERT),
     "metaspace never": lambda: (None, pre.Metaspace(prepend_scheme="never")),

@@ -11,7 +11,7 @@ from cutline.normalizing import Form, Step, Traced, normalize, trace
 from cutline.pretokenize.charset import CharSet
 from cutline.words.characters import ClassName, chars_of
 from cutline.words.precompiled import Precompiled
-from cutline.words.steps import ByCharacter, Collapse
+from cutline.words.steps import ByCharacter, Collapse, CollapseWhite
 from tests.words.charsmaps import charsmap
 from tests.words.configurations import SMALL_MAP, tokenizers
 from tests.words.test_char_rules import AWKWARD, SCALARS
@@ -44,6 +44,10 @@ STEPS: dict[str, tuple[tuple[Step, ...], Any]] = {
     ),
     "accents": ((ByCharacter("accents"),), norm.StripAccents()),
     "nmt": ((ByCharacter("nmt"),), norm.Nmt()),
+    "runs of white space": (
+        (CollapseWhite(),),
+        norm.Replace(tokenizers.Regex(r"\s{2,}"), " "),
+    ),
     "runs": ((Collapse("\u2581"),), norm.Replace(tokenizers.Regex(" {2,}"), "\u2581")),
     "precompiled": ((Precompiled(SMALL),), norm.Precompiled(SMALL)),
 }

@@ -1,5 +1,6 @@
 """Counting the pieces of files for `cutline train`."""
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +23,9 @@ __all__ = ["Corpus", "count", "count_and_save"]
 COUNTED_AT_ONCE_BYTES = 1 << 22
 COUNTED_AT_ONCE_SHARE = 1 / 16
 
+# Writing the counts of a large corpus takes seconds.
+SECONDS_BETWEEN_SAVES = 60.0
+
 
 @dataclass(frozen=True)
 class Corpus:
@@ -35,15 +39,18 @@ class Corpus:
     is_quiet: bool
 
 
-def count(corpus: Corpus, held_out: float | None) -> tuple["PieceCounts", list[str]]:
-    """Count all files except for a held-out share of their text, which is returned, too."""
+def count(corpus: Corpus, held_out: float | None) -> tuple["PieceCounts", list[str] | None]:
+    """Count all files except for a held-out share of their text, which is returned, too.
+
+    It is None if none is asked for.
+    """
     from cutline.training.held_out import HeldOut
     from cutline.training.sources import FileSource
 
     files = FileSource(corpus.paths, corpus.column)
     with status_line(corpus.is_quiet, files.size_bytes, lambda: files.bytes_read) as status:
         if held_out is None:
-            return _count_source(files, corpus, status), []
+            return _count_source(files, corpus, status), None
         source = HeldOut(files, held_out)
         return _count_source(source, corpus, status), source.texts
 
@@ -64,6 +71,8 @@ def _count_source(
 
 def count_and_save(corpus: Corpus, saved: SavedCounts) -> "PieceCounts":
     """Count the files that are not counted yet; save the counts, whatever happens.
+
+    They are also saved now and then: a process may be killed.
 
     Raises:
         Failure: the saved counts are not of these files; or there is no text.
@@ -89,7 +98,7 @@ def _count_missing(corpus: Corpus, saved: SavedCounts) -> None:
     from cutline.training.sources import FileSource
 
     paths = saved.missing(corpus.paths)
-    done_bytes = 0
+    done_bytes, saved_at = 0, time.monotonic()
     # Open all files before counting, so that errors show early.
     files = FileSource(paths, corpus.column)
     size_bytes = files.size_bytes
@@ -102,6 +111,9 @@ def _count_missing(corpus: Corpus, saved: SavedCounts) -> None:
             files = FileSource(batch, corpus.column, may_be_empty=True)
             counts = _count_source(files, corpus, status)
             saved.add(batch, counts)
+            if time.monotonic() >= saved_at + SECONDS_BETWEEN_SAVES:
+                saved.save()
+                saved_at = time.monotonic()
             done_bytes += files.size_bytes
             status.pieces_before += counts.total
 

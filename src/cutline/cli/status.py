@@ -23,7 +23,7 @@ _SHOWN_CHARACTERS = 16
 
 
 class StatusLine:
-    """A line on stderr that is overwritten repeatedly.
+    """A line on stderr that is overwritten repeatedly, for one stage of training.
 
     Args:
         is_shown: whether to write at all.
@@ -38,18 +38,15 @@ class StatusLine:
         self._is_shown = is_shown
         self._size_bytes = size_bytes
         self._bytes_read = bytes_read
-        self._stage = ""
-        self._started = self._written = 0.0
+        self._started, self._written = time.monotonic(), 0.0
         self.pieces_before = 0
 
     def __call__(self, progress: "Progress") -> None:
         """Show the progress of training, unless it was shown just before."""
         now = time.monotonic()
-        if progress.stage != self._stage:
-            self._stage, self._started = progress.stage, now
-        elif self._is_shown and now - self._written >= _SHORTEST_SECONDS:
+        if self._is_shown and now - self._written >= _SHORTEST_SECONDS:
             self._written = now
-            seconds = now - self._started
+            seconds = max(now - self._started, 1e-9)  # not all clocks tell such short times
             counts = progress.stage == "count"
             line = self._counting(progress, seconds) if counts else _merging(progress, seconds)
             click.echo(_ERASE_LINE + _cut(line), nl=False, err=True)

@@ -16,13 +16,16 @@ _LONGEST = 8
 _BATCH_PIECES = 1 << 16
 
 
-def summary(encoding: "Encoding", counts: "PieceCounts", held_out: Sequence[str]) -> Iterator[str]:
+def summary(
+    encoding: "Encoding", counts: "PieceCounts", held_out: Sequence[str] | None
+) -> Iterator[str]:
     """Yield the lines: size, compression, longest tokens.
 
     Args:
         encoding: the trained encoding.
         counts: the counts that it was trained on.
-        held_out: texts that it was not trained on; if none, compression is that of `counts`.
+        held_out: texts that it was not trained on; None: none were asked for. Without any,
+            compression is that of `counts`.
     """
     tokens = encoding.token_byte_values()
     merges, special = len(tokens) - 256, len(encoding.special_tokens_set)
@@ -34,11 +37,12 @@ def summary(encoding: "Encoding", counts: "PieceCounts", held_out: Sequence[str]
         on = "on text held out"
     else:
         n_bytes, n_tokens = _sizes(encoding, counts)
-        on = "on the text trained on; --held-out measures on other text"
+        on = "on the text trained on"
+        on += "; --held-out measures on other text" if held_out is None else ": none was held out"
     ratio = n_bytes / n_tokens if n_tokens else 0.0
     yield f"compression  {ratio:.3f} bytes per token, {n_bytes:,} bytes {on}"
-    longest = sorted(tokens, key=len, reverse=True)[:_LONGEST]
-    yield f"longest      {'  '.join(map(shown_token, longest))}"
+    if longest := sorted(tokens, key=len, reverse=True)[: min(merges, _LONGEST)]:
+        yield f"longest      {'  '.join(map(shown_token, longest))}"
 
 
 def _sizes(encoding: "Encoding", counts: "PieceCounts") -> tuple[int, int]:

@@ -144,7 +144,7 @@ def train(
         if counts_path is None:
             counts, texts = count(corpus, held_out)
         else:
-            counts, texts = count_and_save(corpus, SavedCounts(counts_path, column)), []
+            counts, texts = count_and_save(corpus, SavedCounts(counts_path, column)), None
         with status_line(corpus.is_quiet) as status:
             encoding = train_from_counts(
                 counts,
@@ -162,7 +162,9 @@ def train(
                 for line in summary(encoding, counts, texts):
                     sink.write(f"{line}\n".encode())
                 if encoding.n_vocab < vocab_size:
-                    sink.write(f"no pair is left that occurs {min_frequency} times\n".encode())
+                    short = f" of at most {max_token_length} bytes" if max_token_length else ""
+                    line = f"no pair{short} is left that occurs {min_frequency} times\n"
+                    sink.write(line.encode())
 
 
 def _pattern_of(name: str) -> str | None:

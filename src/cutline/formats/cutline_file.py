@@ -42,7 +42,7 @@ from cutline.words.joining import Joiner
 from cutline.words.models import Unigram, WordPiece
 from cutline.words.precompiled import Precompiled
 from cutline.words.splitting import Splitter
-from cutline.words.steps import ByCharacter, Collapse, ReplaceEach
+from cutline.words.steps import ByCharacter, Collapse, CollapseWhite, ReplaceEach
 
 __all__ = ["MAGIC", "read_cutline", "write_cutline"]
 
@@ -62,6 +62,7 @@ _OfText = (
     | Lead
     | ByCharacter
     | Collapse
+    | CollapseWhite
     | ReplaceEach
     | Precompiled
 )

@@ -14,7 +14,7 @@ from cutline.spec import TokenizerSpec
 from cutline.words.joining import Joiner, JoinMetaspace, JoinWordPiece
 from cutline.words.precompiled import Precompiled
 from cutline.words.splitting import Metaspace, SplitClass, Splitter, WhitespaceSplit
-from cutline.words.steps import ByCharacter, Collapse, ReplaceEach
+from cutline.words.steps import ByCharacter, Collapse, CollapseWhite, ReplaceEach
 
 __all__ = [
     "document_of",
@@ -109,6 +109,8 @@ def _normalizer(step: Step) -> Any:
             return {"type": "Replace", "pattern": {"String": old}, "content": new}
         case Collapse(new):
             return {"type": "Replace", "pattern": {"Regex": " {2,}"}, "content": new}
+        case CollapseWhite():
+            return {"type": "Replace", "pattern": {"Regex": r"\s{2,}"}, "content": " "}
         case ReplaceEach(members, new):
             pattern = {"Regex": written_pattern(members)}
             return {"type": "Replace", "pattern": pattern, "content": new}

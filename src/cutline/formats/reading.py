@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from errno import ENOENT
 from pathlib import Path
+from stat import S_ISREG
 from types import EllipsisType
 from typing import Any, Final, Literal
 
@@ -37,6 +38,8 @@ TOKENIZER_FILES: Final = (
 """The files in which a model's folder has its tokenizer, the most complete first."""
 
 _RANK_LINE: Final = re.compile(rb"[\w+/=]+ \d")
+_LFS_POINTER: Final = b"version https://git-lfs.github.com/"
+_PACKED: Final = (b"\x1f\x8b", b"PK\x03\x04", b"\x28\xb5\x2f\xfd")  # gzip, zip, zstd
 
 
 @contextmanager
@@ -67,7 +70,14 @@ def read(
     if path.is_dir():
         name = path.absolute().name if name is None else name
         path = _file_in(path)
-    file_format = _format_of(path)
+    start = _start_of(path)
+    if start.startswith(_LFS_POINTER):
+        raise VocabularyError(
+            f"{path} is a pointer of Git LFS to the file, not the file: fetch it by `git lfs pull`"
+        )
+    if start.startswith(_PACKED):
+        raise VocabularyError(f"{path} is packed: unpack it first")
+    file_format = _format_of(path, start)
     holds_all = file_format in ("cutline", "tokenizer.json", "sentencepiece", "gguf", VOCAB_NAME)
     if holds_all and not (isinstance(pat_str, EllipsisType) and special_tokens is None):
         raise TypeError(
@@ -110,16 +120,25 @@ def _file_in(folder: Path) -> Path:
     raise FileNotFoundError(ENOENT, f"a folder without {', '.join(names)}", str(folder))
 
 
-def _format_of(path: Path) -> FileFormat | Literal["gguf", "sentencepiece", "vocab.txt"]:
-    """Detect the format by the file's name, or else by its content."""
+def _start_of(path: Path) -> bytes:
+    """Return the first bytes of a file; none of a pipe, which can be read only once."""
+    if not S_ISREG(path.stat().st_mode):
+        return b""
+    with path.open("rb") as file:
+        return file.read(64)
+
+
+def _format_of(
+    path: Path, start: bytes
+) -> FileFormat | Literal["gguf", "sentencepiece", "vocab.txt"]:
+    """Detect the format by the file's name, or else by its first bytes."""
     if path.name.endswith(VOCAB_NAME):
         return "vocab.txt"
     if path.suffix == ".gguf":
         return "gguf"
     if (named := format_by_name(path)) is not None:
         return named
-    with path.open("rb") as file:
-        start = file.read(64).lstrip()
+    start = start.lstrip()
     if start.startswith(MAGIC):
         return "cutline"
     if start.startswith(GGUF):

@@ -30,7 +30,7 @@ from cutline.words.joining import Joiner, JoinMetaspace, JoinWordPiece
 from cutline.words.models import Unigram, WordPiece
 from cutline.words.precompiled import Precompiled
 from cutline.words.splitting import Behavior, Metaspace, SplitClass, Splitter, WhitespaceSplit
-from cutline.words.steps import ByCharacter, Collapse, ReplaceEach
+from cutline.words.steps import ByCharacter, Collapse, CollapseWhite, ReplaceEach
 
 __all__ = [
     "BEHAVIORS",
@@ -248,6 +248,11 @@ def word_steps(part: Part, source: str) -> tuple[Step, ...]:
                 raise VocabularyError(f"{source}: normalizer Precompiled: {error}") from None
         case {"type": "Replace", "pattern": {"Regex": " {2,}"}, "content": str() as new}:
             return (Collapse(new),)
+        case {"type": "Replace", "pattern": {"Regex": r"\s{2,}"}, "content": " "}:
+            return (CollapseWhite(),)
+        case {"type": "Replace", "pattern": {"Regex": r"\s{2,}|[\n\r\t]"}, "content": " "}:
+            # What is alone becomes a blank; in a run it would, too.
+            return ReplaceEach(r"[\n\r\t]", " "), CollapseWhite()
         case {"type": "Replace", "pattern": pattern, "content": str() as new}:
             if (found := read_class(pattern)) and (steps := _replacing(found, new)):
                 return steps

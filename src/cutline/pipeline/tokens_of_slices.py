@@ -18,7 +18,7 @@ from cutline.normalizing import (
     Unknown,
 )
 from cutline.words.precompiled import Precompiled
-from cutline.words.steps import ByCharacter, Collapse, ReplaceEach
+from cutline.words.steps import ByCharacter, Collapse, CollapseWhite, ReplaceEach
 
 __all__ = ["base_letters", "slices_may_have"]
 
@@ -60,7 +60,7 @@ def _acts_alone(step: Step, text: str) -> bool:
             return len(step.old) == 1
         case Collapse():
             return step.new == " "
-        case Precompiled():
+        case Precompiled() | CollapseWhite():
             return step.acts_alone(text)
         case _:
             return isinstance(step, _ALONE)

@@ -29,7 +29,7 @@ Part = tuple[bytes, bool]
 
 
 def count_pieces(
-    source: Files | Iterable[str] | DocumentSource,
+    source: Files | Iterable[Any] | DocumentSource,
     *,
     pat_str: str | None = O200K_PAT_STR,
     special_tokens: Iterable[str] = (),

@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from operator import index
 from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn, Self
@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cutline.atomic import replacing
-from cutline.checks import checked_integer
-from cutline.errors import CorruptDataError, shown
+from cutline.checks import checked_integer, need_several, plain_text
+from cutline.errors import CorruptDataError, SurrogateError, shown
 from cutline.extras import need
+from cutline.kernels.base.utf8 import has_surrogates
 from cutline.kernels.train.piece_counter import Tally
 from cutline.training.counts_file import read_counts, write_counts
 
@@ -95,21 +96,24 @@ class PieceCounts:
     @classmethod
     def from_pieces(
         cls,
-        pieces: Iterable[tuple[bytes, int]],
+        pieces: Mapping[bytes, int] | Iterable[tuple[bytes, int]],
         *,
         pat_str: str | None,
         special_tokens: Iterable[str] = (),
     ) -> Self:
-        """Make counts from pairs such as those of `items`, each piece once.
+        """Make counts from a mapping, or from pairs such as those of `items`, each piece once.
 
         Raises:
             ValueError: as the constructor.
-            TypeError: a count is no integer.
+            TypeError: a piece is no bytes, or a count no integer.
 
-        >>> PieceCounts.from_pieces({b"to": 2, b"be": 2}.items(), pat_str=None).total
+        >>> PieceCounts.from_pieces({b"to": 2, b"be": 2}, pat_str=None).total
         4
         """
-        rows = list(pieces)
+        rows = list(pieces.items() if isinstance(pieces, Mapping) else pieces)
+        for piece, _ in rows:
+            if not isinstance(piece, bytes):
+                raise TypeError(f"pieces must be bytes, got {shown(piece)}")
         offsets = np.cumsum([0, *(len(piece) for piece, _ in rows)], dtype=np.int64)
         arena = np.frombuffer(b"".join(piece for piece, _ in rows), dtype=np.uint8)
         try:
@@ -200,6 +204,10 @@ class PieceCounts:
         return PieceCounts.from_tally(
             tally, pat_str=self._pat_str, special_tokens=self._special_tokens
         )
+
+    def __radd__(self, other: object) -> "PieceCounts":
+        """Let `sum` add up counts: it begins with 0."""
+        return self if isinstance(other, int) and other == 0 else NotImplemented
 
     def drop_below(self, n: int) -> "PieceCounts":
         """Return the counts without pieces that occur less than n times.
@@ -359,23 +367,26 @@ def checked_special_texts(special_tokens: Iterable[str]) -> tuple[str, ...]:
     """Return the texts of the special tokens, checked.
 
     Raises:
-        TypeError: they are one str, or one of them is no str.
-        ValueError: one is empty, or occurs twice.
+        TypeError: they are one str or a mapping, or one of them is no str.
+        ValueError: one is empty, occurs twice or has a surrogate code point.
     """
-    if isinstance(special_tokens, str):
+    need_several(special_tokens, "special_tokens")
+    if isinstance(special_tokens, Mapping):
         raise TypeError(
-            f"special_tokens must be several str, got the str {special_tokens!r}: "
-            "put it into a list"
+            "special_tokens must be texts, got a mapping: their ids follow the last merge, in "
+            "the order of a list"
         )
-    texts = tuple(special_tokens)
-    for place, text in enumerate(texts):
-        if not isinstance(text, str):
-            raise TypeError(f"special tokens must be str, got {type(text).__name__}")
-        if not text:
+    texts: dict[str, None] = {}
+    for text in special_tokens:
+        plain = plain_text(text, "a special token")
+        if not plain:
             raise ValueError("a special token must not be empty")
-        if text in texts[:place]:
-            raise ValueError(f"special token {text!r} occurs twice")
-    return texts
+        if plain in texts:
+            raise ValueError(f"special token {shown(plain)} occurs twice")
+        if has_surrogates(plain):
+            raise SurrogateError(f"special token {shown(plain)} has a surrogate code point")
+        texts[plain] = None
+    return tuple(texts)
 
 
 def _check_arrays(arena: NDArray[Any], offsets: NDArray[Any], counts: NDArray[Any]) -> None:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import pyarrow
     import pyarrow.parquet
 
-__all__ = ["JsonRows", "ParquetRows", "Report", "Row", "text_type"]
+__all__ = ["JsonRows", "ParquetRows", "Report", "Row", "no_column", "text_type"]
 
 _BYTE_ORDER_MARK = "\ufeff"
 _BATCH_ROWS = 256
@@ -109,7 +109,7 @@ class JsonRows:
         if not isinstance(row, dict):
             raise self._error(number, f"expected a json object, got {_json_type(row)}")
         if self._column not in row:
-            raise self._error(number, _no_column(self._column, row))
+            raise self._error(number, no_column(self._column, row))
         text = row[self._column]
         if text is None or isinstance(text, str):
             return row
@@ -128,7 +128,8 @@ def _json_type(value: object) -> str:
     return "null" if value is None else kinds.get(type(value), "a number")
 
 
-def _no_column(column: str, columns: Iterable[str]) -> str:
+def no_column(column: str, columns: Iterable[object]) -> str:
+    """Return what errors say where a column is missing: the names of those there are."""
     there = [repr(name) for name in columns]
     shown = ", ".join(there[:_MOST_SHOWN]) + (", ..." if len(there) > _MOST_SHOWN else "")
     return f"no column {column!r}; there is {shown or 'none'}"
@@ -149,7 +150,7 @@ def text_type(schema: "pyarrow.Schema", column: str) -> "pyarrow.DataType":
     if schema.names.count(column) > 1:
         raise SourceError(f"more than one column {column!r}")
     if column not in schema.names:
-        raise SourceError(_no_column(column, schema.names))
+        raise SourceError(no_column(column, schema.names))
     found = schema.field(column).type
     kind = found.value_type if kinds.is_dictionary(found) else found
     if kinds.is_null(kind):
@@ -258,7 +259,7 @@ class ParquetRows:
     def _need(self, columns: Iterable[str], there: Collection[str]) -> None:
         for column in columns:
             if column not in there:
-                raise SourceError(f"{self.path}: {_no_column(column, there)}")
+                raise SourceError(f"{self.path}: {no_column(column, there)}")
 
     def _batches(
         self, parquet: "pyarrow.parquet.ParquetFile", columns: list[str] | None

@@ -5,12 +5,13 @@ import glob
 import os
 import stat
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Protocol, TypeAlias, cast
+from typing import Any, Protocol, TypeAlias
 
-from cutline.checks import REPAIR, plain_text
+from cutline.checks import REPAIR, hint_for, plain_text
 from cutline.errors import SourceError, SurrogateError
+from cutline.training.columns import column_names, texts_in_column
 from cutline.training.file_reader import BLOCK_BYTES, FileReader, kind_of
 from cutline.training.rows import JsonRows, ParquetRows
 
@@ -33,6 +34,7 @@ Files: TypeAlias = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 _JSON_SUFFIXES = (".jsonl", ".ndjson")
 _PARQUET_SUFFIXES = (".parquet",)
 _ROW_SUFFIXES = _JSON_SUFFIXES + _PARQUET_SUFFIXES
+_OTHER_ARCHIVES = (".tar", ".tgz", ".zip", ".bz2", ".xz", ".7z", ".lz4", ".br")
 _MOST_SHOWN = 5
 _SHOWN_CHARACTERS = 255  # the usual limit of a file name
 
@@ -131,10 +133,16 @@ class DocumentSource(ABC):
 
 
 class TextSource(DocumentSource):
-    """The documents of an iterable of texts."""
+    """The documents of an iterable of texts.
 
-    def __init__(self, texts: Iterable[str]) -> None:
+    Args:
+        texts: the texts.
+        is_column: they are those of a column, where None is no document.
+    """
+
+    def __init__(self, texts: Iterable[Any], *, is_column: bool = False) -> None:
         self._texts = texts
+        self._is_column = is_column
 
     def __iter__(self) -> Iterator[Document]:
         """Yield the documents; again only if the texts can be iterated again.
@@ -144,11 +152,15 @@ class TextSource(DocumentSource):
             SourceError: (a ValueError) at the end, if no item had text.
         """
         number = n_characters = 0
+        unit = "row" if self._is_column else "item"
         for number, text in enumerate(self._texts, start=1):
+            if text is None and self._is_column:
+                continue
             if not isinstance(text, str):
-                raise TypeError(f"documents must be str, item {number} is {_type_name(text)}")
+                problem = f"{unit} {number} is {_type_name(text)}{_hint_for_item(text)}"
+                raise TypeError(f"documents must be str, {problem}")
             n_characters += len(text)
-            yield TextDocument(plain_text(text), "item", number)
+            yield TextDocument(plain_text(text), unit, number)
         if not n_characters:
             raise SourceError(f"no text to train on: {number} documents, and none has text")
 
@@ -218,7 +230,7 @@ class FileSource(DocumentSource):
 
 
 def open_source(
-    source: Files | Iterable[str] | DocumentSource, column: str | None = None
+    source: Files | Iterable[Any] | DocumentSource, column: str | None = None
 ) -> DocumentSource:
     """Return the documents of a source.
 
@@ -228,7 +240,9 @@ def open_source(
             a text, in a list too: pass a list of texts as `iter(texts)`. A pattern's files
             are sorted. A file is text in UTF-8, unless its name ends in .jsonl, .ndjson or
             .parquet: then each row is a document. All but Parquet may be compressed: .gz, .zst
-            or .zstd. A `DocumentSource` is returned unchanged.
+            or .zstd. Or, with `column`, a table: of pandas, Polars, Arrow or datasets, or a dict
+            of columns; or rows: dicts or Arrow's batches, one after the other. A
+            `DocumentSource` is returned unchanged.
         column: the column of the rows that has the text.
 
     Returns:
@@ -246,6 +260,8 @@ def open_source(
     """
     if isinstance(source, DocumentSource):
         return source
+    if isinstance(source, (list, tuple)) and source and isinstance(source[0], Mapping):
+        source = iter(source)
     if isinstance(source, (str, os.PathLike, list, tuple)):
         try:
             return FileSource(find_files(source), column)
@@ -253,14 +269,21 @@ def open_source(
             hint = "a str is a file name, in a list too: for texts pass iter([text, ...])"
             problem = f"{error.strerror} ({hint})"
             raise FileNotFoundError(error.errno, problem, error.filename) from None
-    if isinstance(source, (bytes, bytearray)) or not isinstance(source, Iterable):
+    names = column_names(source)
+    is_several = isinstance(source, Iterable) or names is not None  # a table of Arrow is none
+    if isinstance(source, (bytes, bytearray)) or not is_several:
         raise TypeError(
             "source must be a file name, a list of file names or an iterable of str, "
             f"got {_type_name(source)}"
         )
     if column is not None:
-        raise SourceError(f"texts have no columns: leave out column={column!r}")
-    return TextSource(cast("Iterable[str]", source))
+        return TextSource(texts_in_column(source, column), is_column=True)
+    if names is not None:
+        raise SourceError(
+            f"which column of the {_type_name(source)} has the text? pass its name as column, "
+            "or an iterator of texts"
+        )
+    return TextSource(source)
 
 
 def find_files(files: Files) -> list[Path]:
@@ -320,6 +343,11 @@ def _open_file(
 ) -> FileReader | JsonRows | ParquetRows:
     """Choose how to read a file, by its name."""
     reader = FileReader(path, block_bytes)
+    if reader.kind in _OTHER_ARCHIVES:
+        raise SourceError(
+            f"{path}: of packed files .gz, .zst and .zstd are read: unpack it, or pass an iterator "
+            "of its texts"
+        )
     has_rows = reader.kind in _ROW_SUFFIXES
     if has_rows and column is None:
         raise SourceError(f"{path}: which column has the text? pass its name as column")
@@ -355,6 +383,19 @@ def rows_of(reader: FileReader, column: str) -> JsonRows | ParquetRows:
         problem = "parquet has its own compression: decompress this file first"
         raise SourceError(f"{reader.path}: {problem}")
     return ParquetRows(reader.path, column)
+
+
+def _hint_for_item(item: object) -> str:
+    """Return how what is no text becomes one."""
+    if isinstance(item, (bytes, bytearray)):
+        return ": decode it"
+    if isinstance(item, os.PathLike):
+        return ": pass a list of file names"
+    if column_names(item) is not None:
+        return ": pass the name of the column that has the text as column"
+    if hasattr(item, "as_py"):
+        return ": pass an Arrow table, and the name of its column as column"
+    return hint_for(item)
 
 
 def _type_name(value: object) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, get_args
 
-from cutline.checks import checked_integer
+from cutline.checks import checked_integer, plain_text
 from cutline.encoding import Encoding
 from cutline.errors import shown
 from cutline.tables import MAX_TOKEN_BYTES
@@ -19,7 +19,7 @@ __all__ = ["check_limits", "train", "train_from_counts"]
 
 
 def train(
-    source: Files | Iterable[str],
+    source: Files | Iterable[Any],
     vocab_size: int,
     *,
     pat_str: str | None = O200K_PAT_STR,
@@ -67,6 +67,7 @@ def train(
     >>> enc.decode_tokens_bytes(enc.encode("lower low"))
     [b'low', b'e', b'r', b' low']
     """
+    name = plain_text(name, "name")
     special_tokens = checked_special_texts(special_tokens)
     check_limits(vocab_size, special_tokens, min_frequency, ties, max_token_length)
     counts = count_pieces(
@@ -121,6 +122,11 @@ def train_from_counts(
     >>> [enc.decode_single_token_bytes(token) for token in range(256, 260)]
     [b'lo', b'low', b' low', b' lowe']
     """
+    if not isinstance(counts, PieceCounts):
+        raise TypeError(
+            f"counts must be PieceCounts, got {type(counts).__name__}: count_pieces counts texts, "
+            "and PieceCounts.from_pieces takes counts by piece"
+        )
     check_limits(vocab_size, counts.special_tokens, min_frequency, ties, max_token_length)
     vocabulary = train_vocabulary(
         *counts.arrays(),

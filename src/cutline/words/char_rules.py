@@ -19,7 +19,7 @@ from cutline.words.characters import chars_of, members_of
 from cutline.words.neighbours import LEFT, NO_CHARACTER, RIGHT, flagger
 from cutline.words.precompiled import Precompiled
 from cutline.words.splitting import Metaspace, SplitClass, Splitter, WhitespaceSplit
-from cutline.words.steps import Collapse
+from cutline.words.steps import Collapse, CollapseWhite
 
 __all__ = ["CharRules", "Image"]
 
@@ -373,12 +373,22 @@ def _in_three(steps: tuple[Step, ...]) -> tuple[Strip, tuple[Step, ...], tuple[S
             assert isinstance(step, Strip)
             first = Strip(first.left or step.left, first.right or step.right)
             start += 1
-    for step in steps[start:end]:
+    last = steps[end:]
+    for place, step in enumerate(steps[start:end], start=start):
+        if isinstance(step, CollapseWhite):
+            if not all(map(_keeps_blanks, steps[place + 1 : end])):
+                raise _refused(step, "steps after it may make blanks")
+            last = Collapse(" "), *last  # of runs that later steps find, which are as they were
         if isinstance(step, blanks):
             raise _refused(step, "it acts on blanks, and steps after it change characters")
         if isinstance(step, Prepend):
             raise _refused(step, "it acts on the start of a text only")
-    return first, steps[start:end], steps[end:]
+    return first, steps[start:end], last
+
+
+def _keeps_blanks(step: Step) -> bool:
+    """Return whether a step neither makes nor changes blanks, nor anything because of one."""
+    return isinstance(step, Lower) or (isinstance(step, Form) and step.name in ("NFC", "NFD"))
 
 
 def _each(step: Step, texts: list[str], together: str) -> list[str]:

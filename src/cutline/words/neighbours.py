@@ -16,7 +16,7 @@ from cutline.normalizing import Form, NewerForm, Replace, Step, later_characters
 from cutline.pretokenize.charset import CharSet, union
 from cutline.words.characters import chars_of
 from cutline.words.precompiled import Precompiled
-from cutline.words.steps import ByCharacter, Kind
+from cutline.words.steps import ByCharacter, CollapseWhite, Kind
 
 __all__ = ["JOINS", "LEFT", "NO_CHARACTER", "OPENS", "PAIR", "RIGHT", "Flagger", "flagger"]
 
@@ -72,6 +72,8 @@ def _flagger(step: Step, following: tuple[Step, ...]) -> Flagger | None:
             return partial(_under_composing, form)
         case Replace(old=old), _ if len(old) > 1:
             return partial(_under_replacing, old)
+        case CollapseWhite(), _:
+            return _under_collapsing
         case Precompiled() as precompiled, _:
             return partial(_under_clusters, precompiled)
     return None
@@ -155,6 +157,16 @@ def _marks() -> NDArray[np.int32]:
 def _under_replacing(old: str, texts: list[str], made: list[str]) -> list[int]:
     return [
         (PAIR if text[0] in old or text[-1] in old else 0) if text else _VANISHED for text in texts
+    ]
+
+
+def _under_collapsing(texts: list[str], made: list[str]) -> list[int]:
+    """Flag white space that becomes a blank beside other white space; of blanks all runs count."""
+    if all(texts) and CollapseWhite.acts_alone("".join(texts)):
+        return []
+    return [
+        0 if text and CollapseWhite.acts_alone(text[0] + text[-1]) else LEFT | RIGHT
+        for text in texts
     ]
 
 

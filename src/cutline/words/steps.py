@@ -7,10 +7,10 @@ from typing import Final, Literal
 import numpy as np
 
 from cutline.kernels.words.classes import change_members
-from cutline.normalizing import Traced, blocks, of_each
+from cutline.normalizing import SPACE, Traced, blocks, of_each
 from cutline.words.characters import ClassName, chars_of, members_of
 
-__all__ = ["ByCharacter", "Collapse", "Kind", "ReplaceEach", "without_surrogates"]
+__all__ = ["ByCharacter", "Collapse", "CollapseWhite", "Kind", "ReplaceEach", "without_surrogates"]
 
 Kind = Literal["bert clean text", "bert chinese", "bert accents", "accents", "nmt"]
 
@@ -97,6 +97,19 @@ class ReplaceEach(_Alone):
 
 
 _BLANKS: Final = re.compile("  +")
+_WHITE: Final = re.compile(f"[{SPACE}]{{2,}}")
+_OTHER_WHITE: Final = re.compile(f"[{SPACE.replace(' ', '')}]")
+
+
+def _traced_runs(runs: re.Pattern[str], new: str, traced: Traced) -> Traced:
+    """Replace runs; what comes of one is at its first character."""
+    lengths = np.ones(len(traced.text), dtype=np.int64)
+    begins = np.ones(len(traced.text), dtype=np.bool_)
+    for found in runs.finditer(traced.text):
+        begins[found.start() + 1 : found.end()] = False
+        lengths[found.start()] = len(new)
+    starts = np.flatnonzero(begins)
+    return traced.rewritten(runs.sub(lambda _: new, traced.text), starts, lengths[starts])
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,13 +128,7 @@ class Collapse:
 
     def trace(self, traced: Traced) -> Traced:
         """See `Step.trace`."""
-        lengths = np.ones(len(traced.text), dtype=np.int64)
-        begins = np.ones(len(traced.text), dtype=np.bool_)
-        for found in _BLANKS.finditer(traced.text):
-            begins[found.start() + 1 : found.end()] = False
-            lengths[found.start()] = len(self.new)
-        starts = np.flatnonzero(begins)
-        return traced.rewritten(self.apply(traced.text), starts, lengths[starts])
+        return _traced_runs(_BLANKS, self.new, traced)
 
     def keeps(self, character: str) -> bool:
         """See `Step.keeps`."""
@@ -130,3 +137,29 @@ class Collapse:
     def keeps_slices(self, text: str) -> bool:
         """See `Step.keeps_slices`."""
         return "  " not in text
+
+
+@dataclass(frozen=True, slots=True)
+class CollapseWhite:
+    """Replaces each run of two or more characters of white space by a blank; one alone stays."""
+
+    def apply(self, text: str) -> str:
+        """See `Step.apply`."""
+        return _WHITE.sub(" ", text)
+
+    def trace(self, traced: Traced) -> Traced:
+        """See `Step.trace`."""
+        return _traced_runs(_WHITE, " ", traced)
+
+    def keeps(self, character: str) -> bool:
+        """See `Step.keeps`."""
+        return character not in SPACE
+
+    def keeps_slices(self, text: str) -> bool:
+        """See `Step.keeps_slices`."""
+        return _WHITE.search(text) is None
+
+    @staticmethod
+    def acts_alone(text: str) -> bool:
+        """Return whether all white space is blanks: then it does what `Collapse` does."""
+        return _OTHER_WHITE.search(text) is None

@@ -169,7 +169,7 @@ class TextReader:
             if first.startswith(magic):
                 raise InputError(f"the file {what}")
         codec = self._codec_of(first[:_MARK_BYTES])
-        if codec == "utf-8" and self.errors == "strict":
+        if codec == _UTF8 and self.errors == "strict":
             yield from chain([first], blocks)
             return
         decoder = codecs.getincrementaldecoder(codec)(self.errors)
@@ -181,7 +181,8 @@ class TextReader:
             yield decoder.decode(b"", True).encode("utf-8", "surrogatepass")
         except UnicodeDecodeError as error:
             # The decoder had kept the beginning of a character.
-            raise _wrong_bytes(error, max(done - len(decoder.getstate()[0]), 0), b"") from error
+            begun = max(done - len(decoder.getstate()[0]), 0)
+            raise _wrong_bytes(error, begun, b"", codec) from error
         except UnicodeError as error:
             raise InputError(f"the file is not in {self.encoding}: {error}") from error
 

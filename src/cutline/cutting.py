@@ -276,6 +276,18 @@ class Cutting(TextEncoder):
 
         return settled_words(cast("WordPipeline", self._pipeline))
 
+    def _settled_end(self) -> Settled | None:
+        """Begin a text that grows at its beginning; None: it is counted up to safe split points."""
+        if self._pipeline is None:
+            return None
+        if self._is_byte_level:
+            from cutline.pipeline.settled_text import text_at_end
+
+            return text_at_end(self._pipeline, self)
+        from cutline.pipeline.words_at_end import WordsAtEnd
+
+        return WordsAtEnd(cast("WordPipeline", self._pipeline), self)
+
     @property
     def _slices(self) -> Any:
         """The module that counts slices of texts which the pipeline changes."""

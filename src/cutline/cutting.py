@@ -274,7 +274,7 @@ class Cutting(TextEncoder):
             return settled_text(self._pipeline, self)
         from cutline.pipeline.settled_words import settled_words
 
-        return settled_words(cast("WordPipeline", self._pipeline))
+        return settled_words(cast("WordPipeline", self._pipeline), self)
 
     def _settled_end(self) -> Settled | None:
         """Begin a text that grows at its beginning; None: it is counted up to safe split points."""

@@ -5,10 +5,14 @@ counts with that of the rest; an end, with a `Prepender`, if nothing that comes 
 Proof: docs/counting.md, "Growing texts that are changed".
 """
 
+from typing import Any, cast
+
 from cutline.counting.appender import Appender
 from cutline.counting.prepender import Prepender
+from cutline.counting.recounted import RecountedAppender, Settled
 from cutline.normalizing import Form, Lower, Prepend, Replace, Spell, Step, Unknown, normalize
 from cutline.pipeline.pipeline import Pipeline
+from cutline.pipeline.settled_sections import looks_around, settled_sections
 from cutline.text_encoder import TextEncoder
 from cutline.words.beginnings import BeginsAnew
 
@@ -24,6 +28,7 @@ class _Rules:
         steps = tuple(step for step in pipeline.spec.normalizer if not isinstance(step, Prepend))
         self.pipeline = pipeline
         self.encoder = encoder
+        self._prefix = " " if pipeline.spec.prefix_space else ""
         self.begins_anew = BeginsAnew(steps, [*map(_looks, steps)])
         # An added token that begins before a place ends within so many characters after it. A
         # special one is none, but hides others inside it.
@@ -32,14 +37,18 @@ class _Rules:
         texts = finder.texts if finder is not None else ()
         self.after = max((len(text) for text in texts), default=1) - 1
 
+    def normal_start(self, text: str) -> str:
+        """Normalize the start of a text."""
+        made = normalize(text, self.pipeline.spec.normalizer)
+        return self._prefix + made if made and not made.startswith(" ") else made
+
 
 class SettledText:
     """See `counting.recounted.Settled`.
 
     Args:
         rules: how the text is changed.
-        tokens: of what is before the last safe split point behind an added token.
-        grown: the normal form of what follows it, and perhaps more.
+        grown: the normal form of it, and perhaps more.
         length: the length of that normal form.
         begins: whether there is no beginning yet.
     """
@@ -48,10 +57,9 @@ class SettledText:
     gap = 1
 
     def __init__(
-        self, rules: _Rules, tokens: int, grown: Appender, length: int, *, begins: bool
+        self, rules: _Rules, grown: Appender | RecountedAppender, length: int, *, begins: bool
     ) -> None:
         self._rules = rules
-        self._tokens = tokens
         self._grown = grown
         self._length = length
         self._begins = begins
@@ -59,9 +67,7 @@ class SettledText:
     def settle(self, more: str) -> "tuple[int, SettledText] | None":
         """Settle more of a text; see `Settled`."""
         rules = self._rules
-        if rules.may_find(more):
-            return self._settle_parts(more)
-        place = len(more) - 1 - rules.after
+        place = len(more) - 1
         while place > 0 and not rules.begins_anew[more[place]]:
             place -= 1
         if place <= 0:
@@ -71,32 +77,16 @@ class SettledText:
             return None  # what comes next is the start of the text
         self._go_back()
         self._grown.append(made)
-        length = self._grown.text_length
-        return place, SettledText(rules, self._tokens, self._grown, length, begins=False)
-
-    def _settle_parts(self, more: str) -> "tuple[int, SettledText] | None":
-        """Settle up to the last safe split point."""
-        rules = self._rules
-        points = rules.pipeline.safe_points.find(more)
-        place = max((at for at in points if at < len(more)), default=0)
-        if not place:
-            return None
-        grown = Appender._of_normalized(rules.encoder)
-        tokens = self.count_with(more[:place])
-        return place, SettledText(rules, tokens, grown, 0, begins=False)
+        return place, SettledText(rules, self._grown, self._grown.text_length, begins=False)
 
     def count_with(self, rest: str) -> int:
         """Count the tokens of the text if it ends like this."""
-        pipeline, tokens = self._rules.pipeline, self._tokens
         self._go_back()
-        for start, end, token in pipeline.finder_of_raw.cut(rest, pipeline.counting(frozenset())):
-            if token is not None:
-                tokens += 1
-            elif start == 0:
-                self._grown.append(self._normal(rest[:end]))
-            else:
-                tokens += pipeline.count(self._rules.encoder, rest[start:end])
-        return tokens + self._grown.count
+        made = self._normal(rest)
+        if isinstance(self._grown, RecountedAppender):
+            return self._grown._count_with(made)
+        self._grown.append(made)
+        return self._grown.count
 
     def _go_back(self) -> None:
         """Drop what was added to the settled normal form to count with it."""
@@ -104,11 +94,9 @@ class SettledText:
 
     def _normal(self, text: str) -> str:
         """Normalize what comes next."""
-        pipeline = self._rules.pipeline
-        if not self._begins:
-            return normalize(text, pipeline.spec.normalizer, at_start=False)
-        pieces = pipeline.pieces(text, frozenset())
-        return "".join(piece for piece in pieces if isinstance(piece, str))  # all are
+        if self._begins:
+            return self._rules.normal_start(text)
+        return normalize(text, self._rules.pipeline.spec.normalizer, at_start=False)
 
 
 class TextAtEnd:
@@ -173,9 +161,7 @@ class TextAtEnd:
             if token is not None:
                 tokens += 1
             elif end == len(rest):
-                pieces = pipeline.pieces(rest[start:], frozenset())
-                made = "".join(piece for piece in pieces if isinstance(piece, str))  # all are
-                self._grown.prepend(made)
+                self._grown.prepend(self._rules.normal_start(rest[start:]))
             else:
                 tokens += pipeline.count(self._rules.encoder, rest[start:end])
         return tokens + self._grown.count
@@ -185,21 +171,85 @@ class TextAtEnd:
         self._grown.truncate(self._length)
 
 
-def settled_text(pipeline: Pipeline, encoder: TextEncoder) -> SettledText | None:
+class _AppendedText:
+    """The settled beginning of a normalized text without added tokens: all that there is."""
+
+    reach = 1  # an empty rest would take nothing back
+    gap = 1
+
+    def __init__(self, grown: Appender, length: int = 0) -> None:
+        self._grown = grown
+        self._length = length
+
+    def settle(self, more: str) -> "tuple[int, _AppendedText] | None":
+        """Settle more of a text; see `Settled`."""
+        if len(more) < 2:
+            return None
+        self._grown.truncate(self._length)
+        self._grown.append(more[:-1])
+        return len(more) - 1, _AppendedText(self._grown, self._grown.text_length)
+
+    def count_with(self, rest: str) -> int:
+        """Count the tokens of the text if it ends like this."""
+        self._grown.truncate(self._length)
+        self._grown.append(rest)
+        return self._grown.count
+
+
+class _AmongTokens(RecountedAppender):
+    """A normalized text that grows, with added tokens.
+
+    Args:
+        pipeline: finds them.
+        encoder: counts what is between them.
+    """
+
+    def __init__(self, pipeline: Pipeline, encoder: TextEncoder) -> None:
+        self._pipeline = pipeline
+        self._encoder = encoder
+        super().__init__(cast("Any", encoder))  # nothing else is asked
+
+    def _begin(self) -> Settled:
+        finder, ordinary = (
+            self._pipeline.finder_of_normalized,
+            self._pipeline.ordinary_of_normalized,
+        )
+        count = self._encoder._count_normalized
+        return settled_sections(finder, ordinary, self._begin_section, count)
+
+    def _begin_section(self) -> Settled:
+        return _AppendedText(Appender._of_normalized(self._encoder))
+
+
+def settled_text(pipeline: Pipeline, encoder: TextEncoder) -> Settled | None:
     """Begin a text that grows at its end; None: it is counted from safe split points."""
+    spec, of_normalized = pipeline.spec, pipeline.ordinary_of_normalized
     if not _can_settle(pipeline, encoder):
         return None
-    if pipeline.spec.prefix_first and pipeline.ordinary_of_raw.texts:
+    # What is put before a section may depend on where it begins.
+    if (spec.prefix_first and pipeline.ordinary_finders) or (
+        spec.prefix_space and of_normalized.texts
+    ):
         return None
-    grown = Appender._of_normalized(encoder)
-    return SettledText(_Rules(pipeline, encoder), 0, grown, 0, begins=True)
+    rules = _Rules(pipeline, encoder)
+
+    def begin() -> Settled:
+        grown: Appender | RecountedAppender
+        if of_normalized.texts:
+            grown = _AmongTokens(pipeline, encoder)
+        else:
+            grown = Appender._of_normalized(encoder)
+        return SettledText(rules, grown, 0, begins=True)
+
+    return settled_sections(pipeline.finder_of_raw, pipeline.ordinary_of_raw, begin, encoder.count)
 
 
 def text_at_end(pipeline: Pipeline, encoder: TextEncoder) -> TextAtEnd | None:
     """Begin a text that grows at its beginning; None: it is counted up to safe split points."""
-    if not _can_settle(pipeline, encoder):
+    # Tokens in normalized text could reach into what is settled; it would be changed like a start
+    # if an added token is found right before it.
+    if not _can_settle(pipeline, encoder) or pipeline.ordinary_of_normalized.texts:
         return None
-    # What is settled would be changed like a start if an added token is found right before it.
     if pipeline.changes_starts and pipeline.ordinary_of_raw.texts:
         return None
     return TextAtEnd(_Rules(pipeline, encoder), 0, Prepender._of_normalized(encoder), 0)
@@ -207,15 +257,14 @@ def text_at_end(pipeline: Pipeline, encoder: TextEncoder) -> TextAtEnd | None:
 
 def _can_settle(pipeline: Pipeline, encoder: TextEncoder) -> bool:
     """Return whether parts of a text can be normalized for good."""
-    spec, ordinary = pipeline.spec, pipeline.ordinary_of_raw.texts.values()
+    spec = pipeline.spec
     if spec.splittings or spec.marks_words or not encoder._has_automaton:
         return False
-    if not all(isinstance(step, _KNOWN) for step in spec.normalizer):
+    if any(
+        looks_around(token) for one in pipeline.ordinary_finders for token in one.texts.values()
+    ):
         return False
-    # Tokens in normalized text, and those that look around, could reach into what is settled.
-    if pipeline.ordinary_of_normalized.texts:
-        return False
-    return not any(token.lstrip or token.rstrip or token.single_word for token in ordinary)
+    return all(isinstance(step, _KNOWN) for step in spec.normalizer)
 
 
 def _looks(step: Step) -> bool:

@@ -110,3 +110,22 @@ def test_all_but_the_end_is_settled(name: str, text: str) -> None:
         count = one.count
         assert length - _settled(one) < 100
         assert length % 300 or count == encoding.count(text[:length])
+
+
+def test_a_text_that_is_cut_inside_what_may_be_a_token_goes_on_with_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    settle_at_once(monkeypatch)
+    oracle = make_tokenizer([added(0, "<x>"), added(0, "aab")])
+    encoding = cutline.Encoding.from_tokenizers(oracle)
+    for text in ("ba<xaaaaaaaaaa", "aa<x<x<x<aaxxxxxxxx"):
+        for length in range(len(text)):
+            one: Any = encoding.appender()
+            for character in text:
+                one.append(character)
+                assert one.count
+            assert _settled(one) > length or length > 5
+            one.truncate(length)
+            for character in "x>aab":
+                one.append(character)
+                assert one.count == len(oracle.encode(one.text, add_special_tokens=False).ids)

@@ -274,7 +274,19 @@ class Cutting(TextEncoder):
             return settled_text(self._pipeline, self)
         from cutline.pipeline.settled_words import settled_words
 
-        return settled_words(cast("WordPipeline", self._pipeline))
+        return settled_words(cast("WordPipeline", self._pipeline), self)
+
+    def _settled_end(self) -> Settled | None:
+        """Begin a text that grows at its beginning; None: it is counted up to safe split points."""
+        if self._pipeline is None:
+            return None
+        if self._is_byte_level:
+            from cutline.pipeline.settled_text import text_at_end
+
+            return text_at_end(self._pipeline, self)
+        from cutline.pipeline.words_at_end import WordsAtEnd
+
+        return WordsAtEnd(cast("WordPipeline", self._pipeline), self)
 
     @property
     def _slices(self) -> Any:

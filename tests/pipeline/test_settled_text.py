@@ -86,7 +86,11 @@ def test_a_text_whose_first_characters_vanish_still_gets_its_prefix() -> None:
         [forms.Replace("x", ""), forms.Prepend("\u2581"), forms.Replace(" ", "\u2581")]
     )
     one: Any = cutline.Encoding.from_tokenizers(oracle).appender()
+    other: Any = cutline.Encoding.from_tokenizers(oracle).prepender()
     for character in "xxxab xx":
         one.append(character)
         assert one.count == len(oracle.encode(one.text, add_special_tokens=False).ids)
-    assert one._settled[-1][0] > 0
+    for character in random.Random(1).choices("abcd x", k=300):
+        other.prepend(character)
+        assert other.count == len(oracle.encode(other.text, add_special_tokens=False).ids)
+    assert one._settled[-1][0] > 0 < other._settled[-1][0]

@@ -56,6 +56,11 @@ class Prepender(Prepending):
         if cls is Prepender and changes_texts(encoding, "prepender(text)"):
             return cast("Self", encoding.prepender(text))  # has all public methods
         need_unchanged(encoding, "prepender(text)")
+        return cls._of_normalized(encoding, text)
+
+    @classmethod
+    def _of_normalized(cls, encoding: TextEncoder, text: str = "") -> Self:
+        """Begin with a text that nothing changes any more."""
         prepender = super().__new__(cls, encoding)
         prepender._encoding = encoding
         prepender.prepend(text)

@@ -10,7 +10,7 @@ from typing import Final, Protocol, Self
 
 from cutline.checks import checked_budget, checked_length, plain_text, utf8_of_part
 
-__all__ = ["RecountedAppender", "RecountedPrepender", "Settled", "SettledParts"]
+__all__ = ["PartsAtEnd", "RecountedAppender", "RecountedPrepender", "Settled", "SettledParts"]
 
 _LOOK: Final = 48  # characters that are not settled, before more are tried to settle
 _WINDOW: Final = 1024  # characters that are settled at once
@@ -18,10 +18,10 @@ _GAP: Final = 512  # characters from one beginning that is kept to the next
 
 
 class Settled(Protocol):
-    """The beginning of a text that goes on: what is known of its tokens. It never changes.
+    """All of a text but the end that grows: what is known of its tokens. It never changes.
 
     Attributes:
-        reach: a beginning is settled where so many characters follow that are there to stay.
+        reach: it holds where so many characters that were known stay between it and that end.
         gap: characters for which one takes as much memory as they do, roughly.
     """
 
@@ -32,14 +32,17 @@ class Settled(Protocol):
         """Settle more of a text.
 
         Args:
-            more: what comes next in it, though not all, perhaps.
+            more: what is next to it in the text, though not all, perhaps.
 
         Returns:
-            How many characters of it are settled, too, and the beginning with them; None: none are.
+            How many characters of it are settled, too, and what is settled with them; None: none.
         """
 
-    def count_with(self, rest: str, /) -> int:
-        """Count the tokens of the text if it ends like this."""
+    def count_with(self, rest: str, /) -> int | None:
+        """Count the tokens of the text if this is the rest; None: not known for this rest.
+
+        Where nothing is settled yet, it is known for each.
+        """
 
 
 class _Tokenizer(Protocol):
@@ -55,7 +58,7 @@ class _Tokenizer(Protocol):
 
 
 class SettledParts:
-    """What is settled up to a safe split point; see `Settled`.
+    """The beginning of a text, up to a safe split point; see `Settled`.
 
     The tokens of a text are those before such a point followed by those after it. If a tokenizer
     has no safe split points, the whole text is counted each time.
@@ -71,8 +74,7 @@ class SettledParts:
         self._tokenizer = tokenizer
         self._tokens = tokens or 0
         self._count = tokenizer.count if tokens is None else tokenizer._count_after
-        # A point needs this many characters on each side.
-        self.reach: int = getattr(tokenizer, "_safe_point_reach", 1)
+        self.reach = _reach_of(tokenizer)
 
     def settle(self, more: str) -> "tuple[int, SettledParts] | None":
         """Settle what is before the last point that is known; see `Settled`."""
@@ -85,6 +87,35 @@ class SettledParts:
     def count_with(self, rest: str) -> int:
         """Count the tokens of the text if it ends like this."""
         return self._tokens + self._count(rest)
+
+
+class PartsAtEnd:
+    """The same of the end of a text that grows at its beginning.
+
+    Args:
+        tokenizer: counts.
+        tokens: those of the end.
+    """
+
+    gap = 1
+
+    def __init__(self, tokenizer: _Tokenizer, tokens: int = 0) -> None:
+        self._tokenizer = tokenizer
+        self._tokens = tokens
+        self.reach = _reach_of(tokenizer)
+
+    def settle(self, more: str) -> "tuple[int, PartsAtEnd] | None":
+        """Settle what is after the first point that is known; see `Settled`."""
+        points = self._tokenizer._safe_points(more, 0)
+        place = next((at for at in points if at >= self.reach), 0)
+        if not place:
+            return None
+        tokens = self._tokens + self._tokenizer._count_after(more[place:])
+        return len(more) - place, PartsAtEnd(self._tokenizer, tokens)
+
+    def count_with(self, rest: str) -> int:
+        """Count the tokens of the text if it begins like this."""
+        return self._tokenizer.count(rest) + self._tokens
 
 
 class _Text:
@@ -107,11 +138,14 @@ class _Text:
 
 
 class _Recounted(ABC):
-    """A text and its counter."""
+    """A text, what is settled of it, and its counter."""
 
     def __init__(self, tokenizer: _Tokenizer, text: str = "") -> None:
         self._tokenizer = tokenizer
         self._text = _Text(self._in_order(_checked(text)))
+        # What is settled, and how much: the last one is the longest that is known.
+        self._settled = [(0, self._begin())]
+        self._look = _LOOK
 
     @property
     def text(self) -> str:
@@ -146,8 +180,8 @@ class _Recounted(ABC):
         """Turn a text around, if the end that grows is its beginning."""
 
     @abstractmethod
-    def _count_with(self, more: str) -> int:
-        """Count the tokens of the text with more at the end that grows."""
+    def _begin(self) -> Settled:
+        """Return what is settled of any text: nothing."""
 
     def tokens(self) -> list[int]:
         """Return the token ids of the text. Cost: linear in it."""
@@ -165,6 +199,50 @@ class _Recounted(ABC):
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of {self._tokenizer.name!r}: {len(self._text)} code points>"
 
+    def _keep(self, length: int) -> None:
+        """Keep so many characters next to the end that does not grow."""
+        length = checked_length(length, len(self._text))
+        self._text.truncate(length)
+        while len(self._settled) > 1 and self._settled[-1][0] > length - self._settled[-1][1].reach:
+            self._settled.pop()
+            self._look = _LOOK
+
+    def _count_with(self, more: str) -> int:
+        """Count the tokens of the text with more at the end that grows."""
+        if len(self._text) - self._settled[-1][0] >= self._look:
+            self._settle()
+        more = self._in_order(more)
+        for place, settled in reversed(self._settled):
+            tokens = settled.count_with(self._in_order(self._text.part(place) + more))
+            if tokens is not None:
+                return tokens
+        raise AssertionError("a text of which nothing is settled is counted")
+
+    def _settle(self) -> None:
+        """Settle as much of the text as can be."""
+        width = _WINDOW
+        while True:
+            place, settled = self._settled[-1]
+            left = len(self._text) - place
+            if left < _LOOK:
+                self._look = _LOOK
+                return
+            found = settled.settle(self._in_order(self._text.part(place, place + width)))
+            if found is not None:
+                self._add(place + found[0], found[1])
+                width = _WINDOW
+            elif width >= left:
+                self._look = 2 * left
+                return
+            else:
+                width *= 2
+
+    def _add(self, place: int, settled: Settled) -> None:
+        """Keep what is settled, instead of the last one if that is not far from the one before."""
+        if len(self._settled) > 1 and place - self._settled[-2][0] < max(_GAP, settled.gap):
+            self._settled.pop()
+        self._settled.append((place, settled))
+
 
 class RecountedAppender(_Recounted):
     """A text that grows at its end, like an `Appender`.
@@ -174,16 +252,15 @@ class RecountedAppender(_Recounted):
     (docs/counting.md) what follows the last safe split point.
     """
 
-    def __init__(self, tokenizer: _Tokenizer, text: str = "") -> None:
-        super().__init__(tokenizer, text)
-        begin: Callable[[], Settled | None] = getattr(tokenizer, "_settled_start", lambda: None)
-        # Beginnings and their lengths: the last one is the longest that is known.
-        self._settled = [(0, begin() or SettledParts(tokenizer))]
-        self._look = _LOOK
-
     @staticmethod
     def _in_order(text: str) -> str:
         return text
+
+    def _begin(self) -> Settled:
+        begin: Callable[[], Settled | None] = getattr(
+            self._tokenizer, "_settled_start", lambda: None
+        )
+        return begin() or SettledParts(self._tokenizer)
 
     def append(self, text: str) -> None:
         """Add text at the end."""
@@ -195,60 +272,22 @@ class RecountedAppender(_Recounted):
         Raises:
             OffsetError: (a ValueError) length is not from 0 to `text_length`.
         """
-        length = checked_length(length, len(self._text))
-        self._text.truncate(length)
-        last = length - self._settled[0][1].reach
-        while len(self._settled) > 1 and self._settled[-1][0] > last:
-            self._settled.pop()
-            self._look = _LOOK
-
-    def _count_with(self, more: str) -> int:
-        if len(self._text) - self._settled[-1][0] >= self._look:
-            self._settle()
-        place, settled = self._settled[-1]
-        return settled.count_with(self._text.part(place) + more)
-
-    def _settle(self) -> None:
-        """Settle as much of the text as can be."""
-        width = _WINDOW
-        while True:
-            place, settled = self._settled[-1]
-            left = len(self._text) - place
-            if left < _LOOK:
-                self._look = _LOOK
-                return
-            found = settled.settle(self._text.part(place, place + width))
-            if found is not None:
-                self._keep(place + found[0], found[1])
-                width = _WINDOW
-            elif width >= left:
-                self._look = 2 * left
-                return
-            else:
-                width *= 2
-
-    def _keep(self, place: int, settled: Settled) -> None:
-        """Keep a beginning, instead of the last one if that is not far from the one before."""
-        if len(self._settled) > 1 and place - self._settled[-2][0] < max(_GAP, settled.gap):
-            self._settled.pop()
-        self._settled.append((place, settled))
+        self._keep(length)
 
 
 class RecountedPrepender(_Recounted):
     """A text that grows at its beginning, like a `Prepender`.
 
-    Cost: `count` is linear in the text before the first safe split point that was counted.
+    Cost: as that of `RecountedAppender`, at the other end.
     """
-
-    def __init__(self, tokenizer: _Tokenizer, text: str = "") -> None:
-        super().__init__(tokenizer, text)
-        self._reach: int = getattr(tokenizer, "_safe_point_reach", 1)
-        # (characters, tokens) after each safe split point, the last ones first.
-        self._counted = [(0, 0)]
 
     @staticmethod
     def _in_order(text: str) -> str:
         return text[::-1]
+
+    def _begin(self) -> Settled:
+        begin: Callable[[], Settled | None] = getattr(self._tokenizer, "_settled_end", lambda: None)
+        return begin() or PartsAtEnd(self._tokenizer)
 
     def prepend(self, text: str) -> None:
         """Add text at the beginning."""
@@ -260,22 +299,12 @@ class RecountedPrepender(_Recounted):
         Raises:
             OffsetError: (a ValueError) length is not from 0 to `text_length`.
         """
-        self._text.truncate(checked_length(length, len(self._text)))
-        while len(self._counted) > 1 and self._counted[-1][0] > length - self._reach:
-            self._counted.pop()
+        self._keep(length)
 
-    def _count_with(self, more: str) -> int:
-        after, tokens = self._counted[-1]
-        text = self._text.part(after)[::-1]
-        end = len(text)
-        for point in reversed([*self._tokenizer._safe_points(text, 0)]):
-            if point < self._reach:
-                break
-            tokens += self._tokenizer._count_after(text[point:end])
-            after += end - point
-            end = point
-            self._counted.append((after, tokens))
-        return tokens + self._tokenizer.count(more + text[:end])
+
+def _reach_of(tokenizer: _Tokenizer) -> int:
+    """Return how many characters a safe split point needs on each side."""
+    return getattr(tokenizer, "_safe_point_reach", 1)
 
 
 def _checked(text: str) -> str:

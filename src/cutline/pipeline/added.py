@@ -58,6 +58,19 @@ class AddedFinder:
         """Return whether a text has the first character of a token: often it has none."""
         return len(self._first) > _FEW or any(first in text for first in self._first)
 
+    def hides(self, text: str, place: int) -> int:
+        """Return where the match starts that a place lies inside, whether it counts or not.
+
+        Returns:
+            The place itself if it lies in none.
+        """
+        for start, written in self._find_all(text):
+            if start >= place:
+                break
+            if place < start + len(written):
+                return start
+        return place
+
     def cut(
         self, text: str, counts: Callable[[AddedToken], bool]
     ) -> Iterator[tuple[int, int, AddedToken | None]]:

@@ -5,9 +5,12 @@ are read once; of the last one, which may go on, the kernel keeps what decides. 
 docs/words.md, "Growing texts".
 """
 
+from cutline.counting.recounted import Settled
 from cutline.kernels.words.growing import GrowingWords
 from cutline.normalizing import SPACE, normalize
+from cutline.pipeline.settled_sections import looks_around, settled_sections
 from cutline.pipeline.words import WordPipeline
+from cutline.text_encoder import TextEncoder
 
 __all__ = ["SettledWords", "settled_words"]
 
@@ -127,8 +130,15 @@ class SettledWords:
         return made != "" and text[place - 1] not in SPACE and made[-1] not in SPACE
 
 
-def settled_words(pipeline: WordPipeline) -> SettledWords | None:
+def settled_words(pipeline: WordPipeline, encoder: TextEncoder) -> Settled | None:
     """Begin a text that grows; None: it is counted from safe split points."""
-    if pipeline.ordinary_finders:
+    ordinary = pipeline.ordinary_of_raw
+    if pipeline.ordinary_of_normalized.texts or (ordinary.texts and pipeline._only_first):
         return None
-    return SettledWords(pipeline, GrowingWords(pipeline.kernel), begins=True)
+    if any(map(looks_around, ordinary.texts.values())):
+        return None
+
+    def begin() -> Settled:
+        return SettledWords(pipeline, GrowingWords(pipeline.kernel), begins=True)
+
+    return settled_sections(pipeline.finder_of_raw, ordinary, begin, encoder.count)

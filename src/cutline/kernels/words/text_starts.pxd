@@ -19,6 +19,7 @@ cdef class TextStarts:
     cdef bint strips_start
     cdef object parts
     cdef Py_ssize_t gap         # tokens from one start to the next; 0: no start is left out
+    cdef Py_ssize_t before      # bytes that may come before the first word
     cdef readonly int64_t total
     cdef int reserve(self, bint has_parts) except -1
     cdef void rank(self) noexcept nogil

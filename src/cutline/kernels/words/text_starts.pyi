@@ -14,6 +14,7 @@ class TextStarts:
         edges_of: Callable[[], tuple[NDArray[np.int64], object]] | None = None,
         is_plain: bool = False,
         gap: int = 0,
+        before: int = 0,
     ) -> Self: ...
     @property
     def total(self) -> int: ...

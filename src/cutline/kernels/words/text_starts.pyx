@@ -52,17 +52,19 @@ cdef class TextStarts:
         is_plain: the text is normalized.
         gap: tokens from one start to the next, roughly, for few slices that are much longer. Then
             a text is counted by its runs, as fast as `WordEncoder.count`. 0: slices are many.
+        before: bytes that its first word may have before it: joints are such with them, too.
     """
 
     def __cinit__(
         self, WordEncoder encoder not None, str text not None, edges_of=None, bint is_plain=False,
-        Py_ssize_t gap=0,
+        Py_ssize_t gap=0, Py_ssize_t before=0,
     ):
         cdef OwnedWordState owned
         cdef const int64_t[::1] edges = None
         cdef Py_ssize_t outcome
         self.encoder = encoder
         self.char_map = encoder.plain if is_plain else encoder.raw
+        self.before = before
         self.gap = gap if encoder.separators.are_known and not is_plain else 0
         if self.char_map.prepare(text) >= 0:
             if edges_of is None:
@@ -123,6 +125,7 @@ cdef class TextStarts:
         cdef Joints joints
         joints.items = NULL
         joints.slots = joints.count = 0
+        joints.before = self.before
         if not add_start(&self.starts, 0, 0, False):
             return NO_MEMORY
         for at in range(0, n_edges, 2):

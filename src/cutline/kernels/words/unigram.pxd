@@ -9,6 +9,7 @@ cdef struct Joint:
 cdef struct Joints:
     Joint* items
     Py_ssize_t count, slots
+    Py_ssize_t before           # bytes that the word may have before it
 
 cdef Py_ssize_t best_path(
     const WordModel* model, Paths* paths, const uint8_t* word, Py_ssize_t n,

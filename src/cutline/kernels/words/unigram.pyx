@@ -208,8 +208,10 @@ cdef Py_ssize_t best_path(
     cdef double score = 0
     cdef uint32_t token
     cdef bint is_sure = True, unknown
+    cdef Py_ssize_t longest = n
     if joints != NULL:
         joints.count = 0
+        longest += joints.before
     while at < n:
         end = follow(
             model, paths, word + at, n - at, score, WINDOW if joints == NULL else LEAST_JOINT,
@@ -218,7 +220,7 @@ cdef Py_ssize_t best_path(
         if end < 0:
             return end
         score = paths.to[end].score
-        is_sure = turn_around(paths, end, (end + 2) * model.rounding * n) and is_sure
+        is_sure = turn_around(paths, end, (end + 2) * model.rounding * longest) and is_sure
         after = paths.to[0].start
         if at == 0:
             paths.begins_unknown = is_unknown(model, paths.to[after].token)

@@ -1,0 +1,131 @@
+"""Growing texts with added tokens: those that overlap, contain or hide one another."""
+
+import random
+from typing import Any
+
+import pytest
+
+import cutline
+from tests.grown import check_growth, settle_at_once
+from tests.pipeline.characters import added
+from tests.pipeline.families import build, tokenizers
+from tests.pipeline.test_added import NORMALIZERS, make_tokenizer
+from tests.words.tokenizers_of import MODELS, tokenizer_of
+
+LETTERS = [" ", " ", "  ", "a", "b", "x", "<", "A", "\n", "e\u0301", "é"]
+AddedToken = tokenizers.AddedToken
+
+
+def random_tokens(rng: random.Random, letters: list[str]) -> list[tuple[str, dict[str, bool]]]:
+    """Contents and flags; few letters, so that tokens overlap."""
+    some = rng.sample(letters, 4)
+    contents = {"".join(rng.choices(some, k=rng.randint(1, 4))).strip() or "<<" for _ in range(5)}
+    flags = "special", "normalized"
+    return [(one, {flag: rng.random() < 0.3 for flag in flags}) for one in sorted(contents)]
+
+
+def parts_of(rng: random.Random, contents: list[str], letters: list[str]) -> list[str]:
+    return [
+        rng.choice(contents) if rng.random() < 0.4 else "".join(rng.choices(letters, k=2))
+        for _ in range(rng.randint(5, 25))
+    ]
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+@pytest.mark.parametrize("seed", range(60))
+def test_a_growing_text_of_bpe_is_counted_like_the_whole(
+    seed: int, at_once: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if at_once:
+        settle_at_once(monkeypatch)
+    rng = random.Random(seed)
+    tokens = random_tokens(rng, LETTERS)
+    documents = [added(0, content, **flags) for content, flags in tokens]
+    norm = rng.choice(NORMALIZERS)
+    oracle = make_tokenizer(documents, prefix=rng.random() < 0.2, norm=norm)
+    oracle.encode_special_tokens = True
+    encoding = cutline.Encoding.from_tokenizers(oracle)
+    contents = [content for content, _ in tokens]
+    for _ in range(5):
+        check_growth(oracle, encoding, rng, parts_of(rng, contents, LETTERS))
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+@pytest.mark.parametrize("name", ["bert cased", "bert uncased", "NFKC, Lowercase", "xlm-r", "t5"])
+@pytest.mark.parametrize("kind", MODELS)
+def test_a_growing_text_of_words_is_counted_like_the_whole(
+    kind: str, name: str, at_once: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if at_once:
+        settle_at_once(monkeypatch)
+    rng = random.Random(f"{kind} {name}")
+    for _ in range(6):
+        oracle = tokenizer_of(kind, name, rng)
+        tokens = [(one, flags) for one, flags in random_tokens(rng, LETTERS) if one.strip()]
+        for content, flags in tokens:
+            one = AddedToken(content, **{**flags, "normalized": False})
+            if flags["special"]:
+                oracle.add_special_tokens([one])
+            else:
+                oracle.add_tokens([one])
+        oracle.encode_special_tokens = True
+        encoding = cutline.Encoding.from_tokenizers(oracle)
+        contents = [content for content, _ in tokens]
+        for _ in range(4):
+            check_growth(oracle, encoding, rng, parts_of(rng, contents, LETTERS))
+
+
+SPECIAL_HIDES = [added(0, "<a<x>b>", special=True), added(0, "<x>"), added(0, "b>b")]
+
+
+def test_a_special_token_that_is_cut_hides_what_is_inside(monkeypatch: pytest.MonkeyPatch) -> None:
+    settle_at_once(monkeypatch)
+    oracle = make_tokenizer([{**one, "normalized": False} for one in SPECIAL_HIDES])
+    oracle.encode_special_tokens = True
+    encoding = cutline.Encoding.from_tokenizers(oracle)
+    rng = random.Random(1)
+    for _ in range(20):
+        text = "".join(rng.choices(["<a<x>b>", "<x>", "b", "b>b", "a"], k=12))
+        check_growth(oracle, encoding, rng, [*text])
+
+
+def _settled(one: Any) -> int:
+    place: int = one._settled[-1][0]
+    return place
+
+
+TOKEN = "<think>"
+
+
+@pytest.mark.parametrize("text", ["a" * 1_500, "的一是不了人我在" * 190, TOKEN * 210, "a  " * 500])
+@pytest.mark.parametrize("name", ["qwen 2.5", "gpt neox, olmo", "WordPiece", "Unigram"])
+def test_all_but_the_end_is_settled(name: str, text: str) -> None:
+    words = name in MODELS
+    oracle = tokenizer_of(name, "bert cased", random.Random(1)) if words else build(name)
+    oracle.add_tokens([AddedToken(TOKEN, normalized=False)])
+    encoding = cutline.Encoding.from_tokenizers(oracle)
+    one: Any = encoding.appender()
+    for length, character in enumerate(text, 1):
+        one.append(character)
+        count = one.count
+        assert length - _settled(one) < 100
+        assert length % 300 or count == encoding.count(text[:length])
+
+
+def test_a_text_that_is_cut_inside_what_may_be_a_token_goes_on_with_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    settle_at_once(monkeypatch)
+    oracle = make_tokenizer([added(0, "<x>"), added(0, "aab")])
+    encoding = cutline.Encoding.from_tokenizers(oracle)
+    for text in ("ba<xaaaaaaaaaa", "aa<x<x<x<aaxxxxxxxx"):
+        for length in range(len(text)):
+            one: Any = encoding.appender()
+            for character in text:
+                one.append(character)
+                assert one.count
+            assert _settled(one) > length or length > 5
+            one.truncate(length)
+            for character in "x>aab":
+                one.append(character)
+                assert one.count == len(oracle.encode(one.text, add_special_tokens=False).ids)

@@ -222,7 +222,7 @@ def test_rows_in_another_encoding_name_the_option(
     path.write_bytes('{"body": "one"}\n'.encode("utf-16") + b"a")
     result = invoke(*arguments)
     assert result.exit_code == 1
-    assert f"cutline: {path}: invalid utf-16-le at byte offset 34 (byte 0x61" in result.stderr
+    assert f"cutline: {path}: invalid utf-16 at byte offset 34 (byte 0x61" in result.stderr
 
 
 @pytest.mark.parametrize(

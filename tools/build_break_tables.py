@@ -58,6 +58,9 @@ CATEGORIES = {
         *("Other_Letter", "Decimal_Number", "Letter_Number", "Other_Number"),
     ),
 }
+# They end sentences, though the database calls them but terminal.
+TIBETAN_SHADS = "།༎༏༐༑༔"
+STERM = 12
 # Marks that belong to the word before them, as closing brackets do.
 CLOSING_MARKS = ".,;:!?%…。、，．：；？！・ー々"
 
@@ -96,6 +99,7 @@ def indic_conjunct_break(package: Path) -> NDArray[np.uint32]:
 def properties(package: Path) -> NDArray[np.uint32]:
     """Join what the rules ask of a character into one number."""
     found = numbered(package, SENTENCE_BREAKS, "Sentence_Break")
+    found[[*map(ord, TIBETAN_SHADS)]] = STERM
     found |= numbered(package, WORD_BREAKS, "Word_Break") << WORD_SHIFT
     found |= numbered(package, GRAPHEME_BREAKS, "Grapheme_Cluster_Break") << GRAPHEME_SHIFT
     found |= indic_conjunct_break(package) << INDIC_SHIFT

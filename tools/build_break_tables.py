@@ -46,6 +46,7 @@ LETTER = 1 << 17
 UPPER_CASE = 1 << 18
 CLOSING = 1 << 19
 SPACE = 1 << 20
+PHRASAL = 1 << 21
 # Of Indic_Conjunct_Break, as DerivedCoreProperties.txt says: a virama joins consonants there.
 LINKING_SCRIPTS = ("Bengali", "Devanagari", "Gujarati", "Malayalam", "Oriya", "Telugu")
 CONSONANT, LINKER, EXTEND = 1, 2, 3
@@ -105,6 +106,7 @@ def properties(package: Path) -> NDArray[np.uint32]:
     found |= indic_conjunct_break(package) << INDIC_SHIFT
     found[members(package / "Binary_Property" / "Extended_Pictographic")] |= PICTOGRAPHIC
     found[members(package / "Binary_Property" / "White_Space")] |= SPACE
+    found[members(package / "Line_Break" / "Complex_Context")] |= PHRASAL
     found[0x1C:0x20] |= SPACE  # as `str.isspace` has it
     for flag, categories in CATEGORIES.items():
         for category in categories:

@@ -83,6 +83,7 @@ cdef enum:
     UPPER_CASE = 1 << 18
     CLOSING = 1 << 19           # brackets and quotes that close, dashes, commas and the like
     SPACE = 1 << 20
+    PHRASAL = 1 << 21           # of scripts with blanks between phrases alone
 
 # Words by their hashes, in ascending order.
 cdef struct WordSet:

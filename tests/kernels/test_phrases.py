@@ -7,6 +7,7 @@ import regex
 
 from cutline.chunking import CodeChunker, TextChunker
 from cutline.kernels.breaks.breaks import PHRASE, WORD, find_breaks, find_last_break
+from tests.kernels.test_sentences import is_abbreviated
 from tests.texts import NAMED_TEXTS
 
 SPACE = r"[\p{White_Space}\x1C-\x1F]"
@@ -23,7 +24,14 @@ PHRASE_END = regex.compile(
 
 def phrases(text: str) -> list[int]:
     found = {match.end() for match in PHRASE_END.finditer(text, overlapped=True)} | {len(text)}
-    return [place for place in find_breaks(text, WORD, 0, 0, len(text)) if place in found]
+    ended = (place for place in find_breaks(text, WORD, 0, 0, len(text)) if place in found)
+    return [
+        place for place in ended if not (is_blank(text, place) and is_abbreviated(text, 0, place))
+    ]
+
+
+def is_blank(text: str, place: int) -> bool:
+    return place < len(text) and text[place - 1].isspace()
 
 
 def check(text: str) -> None:
@@ -41,6 +49,7 @@ def test_phrases_of_hard_texts(text: str) -> None:
 def test_phrases_of_random_texts() -> None:
     rng = random.Random(5)
     signs = [
+        "Mr. ",
         *"ab1 ,;:.!?-—–)(]}{><'\"”“»«，、：；。」「》《ก่าลລាကみ漢ー\n\t་།",
         "  ",
         "></",
@@ -56,6 +65,7 @@ def test_phrases_of_random_texts() -> None:
     [
         "The saw, | which hung (for years) | in the shed: | not here—| no, | “there” | too; | "
         "so 1,000 - | no.",
+        "So said Mr. J. Smith, | e.g. in Fig. 3, | no. 5",
         "几个人在一起走路，|其中一定有人可以当我的老师、|出自《论语·述而》|等",
         "吾輩は猫である、|名前はまだ無い",
         "มีกรุงเทพมหานครเป็นเมืองหลวง |และมีประชากร 66 ล้านคน |แต่ยัง",

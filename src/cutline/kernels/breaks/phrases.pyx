@@ -5,13 +5,15 @@ blanks after it. Without a blank, only after the commas and the like of Chinese 
 `,`, `;` and `}` in data and code, and between the tags of a document. Thai, Lao, Khmer and Burmese
 have blanks between phrases alone.
 
-Nothing before `start` counts, and at most MOST_BLANKS blanks before a place.
+Nothing before `start` counts, and at most MOST_BLANKS blanks before a place, or what tells that an
+abbreviation is there.
 
 Guarded by tests/kernels/test_phrases.py.
 """
 
 from cutline.kernels.base.characters cimport char_at
 from cutline.kernels.base.common cimport uint32_t
+from cutline.kernels.breaks.abbreviations cimport is_after_abbreviation
 from cutline.kernels.breaks.text_properties cimport (
     OPENING, PHRASAL, SB_ATERM, SB_CLOSE, SB_CR, SB_LF, SB_SCONTINUE, SB_SEP, SB_STERM,
     SENTENCE_MASK, SPACE, properties_of,
@@ -46,6 +48,8 @@ cdef bint pauses_at(const Characters* text, Py_ssize_t start, Py_ssize_t at) noe
     found = properties_of(char_at(text, place))
     if found & PHRASAL:
         return not ends_line and properties_of(char_at(text, at)) & PHRASAL != 0
+    if found & SENTENCE_MASK == SB_ATERM and is_after_abbreviation(text, start, at):
+        return False
     return PAUSES >> (found & SENTENCE_MASK) & 1 and not found & OPENING
 
 

@@ -46,6 +46,7 @@ LETTER = 1 << 17
 UPPER_CASE = 1 << 18
 CLOSING = 1 << 19
 SPACE = 1 << 20
+PHRASAL = 1 << 21
 # Of Indic_Conjunct_Break, as DerivedCoreProperties.txt says: a virama joins consonants there.
 LINKING_SCRIPTS = ("Bengali", "Devanagari", "Gujarati", "Malayalam", "Oriya", "Telugu")
 CONSONANT, LINKER, EXTEND = 1, 2, 3
@@ -58,6 +59,9 @@ CATEGORIES = {
         *("Other_Letter", "Decimal_Number", "Letter_Number", "Other_Number"),
     ),
 }
+# They end sentences, though the database calls them but terminal.
+TIBETAN_SHADS = "།༎༏༐༑༔"
+STERM = 12
 # Marks that belong to the word before them, as closing brackets do.
 CLOSING_MARKS = ".,;:!?%…。、，．：；？！・ー々"
 
@@ -96,11 +100,13 @@ def indic_conjunct_break(package: Path) -> NDArray[np.uint32]:
 def properties(package: Path) -> NDArray[np.uint32]:
     """Join what the rules ask of a character into one number."""
     found = numbered(package, SENTENCE_BREAKS, "Sentence_Break")
+    found[[*map(ord, TIBETAN_SHADS)]] = STERM
     found |= numbered(package, WORD_BREAKS, "Word_Break") << WORD_SHIFT
     found |= numbered(package, GRAPHEME_BREAKS, "Grapheme_Cluster_Break") << GRAPHEME_SHIFT
     found |= indic_conjunct_break(package) << INDIC_SHIFT
     found[members(package / "Binary_Property" / "Extended_Pictographic")] |= PICTOGRAPHIC
     found[members(package / "Binary_Property" / "White_Space")] |= SPACE
+    found[members(package / "Line_Break" / "Complex_Context")] |= PHRASAL
     found[0x1C:0x20] |= SPACE  # as `str.isspace` has it
     for flag, categories in CATEGORIES.items():
         for category in categories:

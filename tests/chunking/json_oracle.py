@@ -90,7 +90,7 @@ class JsonReader:
         start = self._starts.pop()
         self._keys.pop()
         if n_before:
-            self.units.append((start, end - 1))
+            self.units.append((start, end))
             kind = "object" if container.is_object else "array"
             self.regions.append((container.start, end, kind))
         self.paths.append((end, self._open[-1].path if self._open else ()))

@@ -458,3 +458,16 @@ def test_attributes_are_labels_only_with_a_mark() -> None:
 
 def test_a_body_on_a_line_of_its_own_stays_with_its_head() -> None:
     assert rows_of("a\nb\nc\n", Made("block", (1, 0), (1, 1))).plain_lines() == [0, 4]
+
+
+def test_a_block_of_hcl_is_a_definition_and_no_bracket_that_closes_one_begins_a_chunk() -> None:
+    block = (
+        'resource "saw" "rip{}" {{\n  teeth = "many"\n\n  tags = {{\n    Name = "saw"\n  }}\n}}\n\n'
+    )
+    text = "".join(block.format(n) for n in range(4))
+    length = len(block.format(0))
+    for language in ("hcl", "terraform"):
+        structure = code_structure(text, language)
+        assert [*structure.bitmaps[0].search(1)] == [length, 2 * length, 3 * length]
+        assert structure.headings_at(length + 30) == ('resource "saw" "rip1"',)
+        assert not any(text[place] == "}" for place in structure.bitmaps[-1].search(1))

@@ -286,3 +286,13 @@ def test_formats_are_chosen_by_name_and_others_refused() -> None:
     assert chunker._apart() is chunker
     with pytest.raises(ValueError, match="no format 'xls': there are 'csv', 'tsv'"):
         DataChunker("xls", "o200k_base")
+
+
+def test_no_chunk_of_json_begins_with_the_bracket_of_a_record_that_just_does_not_fit() -> None:
+    records = [
+        {"id": n, "name": f"saw {n}", "d": {"w": [1, 2, 3], "h": {"x": 1}}} for n in range(9)
+    ]
+    text = json.dumps(records)
+    for size in range(20, 60):
+        chunks = DataChunker("json", "o200k_base", size)(text)
+        assert not any(chunk.text.startswith("}") for chunk in chunks), size

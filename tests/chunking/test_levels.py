@@ -64,7 +64,7 @@ def test_lines_end_unless_they_only_wrap(expected: list[str]) -> None:
         ["Mr. Smith met Dr. Jones at 5 p.m. ", "He paid $3.50, e.g. in cash. ", "Good!"],
         ["J. R. R. Tolkien wrote it. ", "(Really.) ", '"Did he?" she asked.'],
         ["Das kostet z.B. 3 Euro. ", "Wirklich? ", "Ja."],
-        ["これは文です。", "次の文。", "「はい。」", "と言った。"],
+        ["これは文です。", "次の文。", "「はい。」と言った。", "「いいえ。」"],
         ["今天天气很好。", "我们去公园吧！", "好吗？", "好。"],
         [f"{LONG}\nand goes on. ", "Next."],
         ["A heading\n", "A sentence. ", "Another"],

@@ -112,13 +112,14 @@ def test_images_inside_markdown_are_left_out(source: str, expected: str | None) 
 
 def test_an_empty_notebook_is_an_empty_text() -> None:
     assert notebook_text(notebook()) == ""
+    assert notebook_text("") == notebook_text("\ufeff \n") == ""
     assert notebook_text("\ufeff" + notebook(markdown("a"))) == "a\n"
 
 
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("", r"not a notebook: damaged JSON: Expecting value: line 1 column 1"),
+        ("x", r"not a notebook: damaged JSON: Expecting value: line 1 column 1"),
         ('{"nbformat": 4, ', r"damaged JSON: .*: line 1 column 17"),
         ("[" * 200_000, r"nested too deep"),
         ("[]", r"expected a JSON object, got an array"),

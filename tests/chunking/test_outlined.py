@@ -75,7 +75,9 @@ def test_random_structures(many: int) -> None:
         text = "".join(rng.choice((random_text, word_text))(rng) for _ in range(rng.randint(1, 12)))
         fill = rng.choice((0.0, 0.25, 0.5, 1.0))
         size, boundary = rng.choice((4, 5, 9, 30, 100)), rng.choice(("grapheme", "character"))
-        levels = rng.choice(((), ("line", "word"), ("paragraph", "line", "sentence", "word")))
+        levels = rng.choice(
+            ((), ("line", "word"), ("paragraph", "line", "sentence", "phrase", "word"))
+        )
         options: dict[str, Any] = {"min_fill": fill, "boundary": boundary, "levels": levels}
         options["balance"] = rng.random() < 0.3
         if rng.random() < 0.6:

@@ -41,7 +41,7 @@ def test_headings_and_metadata_are_those_of_the_json_lines(invoke: Invoke) -> No
     text = (
         "# Ä\n\n## 名前\n\n| a |\n|---|\n| b |\n\n# \n\n"
         + "one two three. " * 41
-        + "\n\n### ñ\n\nx"
+        + "\n\n### ñ\n\nx y z and so on"
     )
     options = ["--by", "markdown", "--chunk-size", "12"]
     lines = invoke("chunk", *options, stdin=text.encode()).stdout_bytes.decode()

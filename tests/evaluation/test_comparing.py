@@ -129,7 +129,7 @@ def test_wrong_arguments_are_named() -> None:
         ("a.py", "import a\n\ndef f():\n    pass\n", "definition", ["def f():\n    pass"]),
         ("a.md", "# A\n\nb. C\nd!\n", "heading", ["# A\n\nb"]),
         ("a.md", "# A\n## B\n\n> c\n\n# D\n", "heading", ["# A\n#", "## B\n\n>"]),
-        ("a.md", "# A\n\nb. C d! E", "sentence", ["b.", "C d!", "E"]),
+        ("a.md", "# A\n\nbb. C d! E", "sentence", ["bb.", "C d!", "E"]),
         ("a.md", "Ä b.\n\n```\nx. Y\n```\n", "sentence", ["Ä b."]),
         ("a.md", "Ä b.\n\n```\nx. Y\n```\n", "code", ["```\nx. Y\n```"]),
         ("a.md", "- a\n  - b\n- c", "list item", ["- a\n  - b", "- b", "- c"]),

@@ -16,7 +16,7 @@ def boundaries(text: str, kind: LevelLike) -> list[int]:
 
     Args:
         text: any text.
-        kind: "paragraph", "line", "sentence", "word", "dictionary word", "grapheme" or
+        kind: "paragraph", "line", "sentence", "phrase", "word", "dictionary word", "grapheme" or
             "character"; or a compiled regular expression or function, as in the levels of
             `TextChunker`.
 

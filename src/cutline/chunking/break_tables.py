@@ -15,28 +15,27 @@ from typing import Final
 from cutline.errors import CorruptDataError
 from cutline.kernels.breaks.text_properties import set_tables
 
-__all__ = ["load_tables", "pack", "unpack"]
+__all__ = ["load_tables", "pack", "unpack", "words_before_stops"]
 
 BREAKS_MAGIC: Final = b"cutlnBR2"
 DATA_PATH: Final = path.join(path.dirname(__file__), "data", "breaks-16.bin")  # noqa: PTH118, PTH120
 
 _CLASSES_AT: Final = 4 + 2 * (0x110000 >> 7)  # there are as many blocks of characters
 
-# Without the full stop.
-_ABBREVIATIONS: Final = """
-    Mr Mrs Ms Mx Messrs Dr Drs Prof Rev Fr Hon St Ste Mt Jr Sr
-    Gen Col Maj Capt Cmdr Lt Sgt Cpl Adm Gov Sen Rep Pres Supt Insp vs viz cf e.g i.e eg ie
-    al ca approx Fig Figs Eq Eqs Sec Ch Chap Vol Vols No Nos pp p ed eds Ed Eds op cit Inc Ltd
-    Co Corp Bros Ave Blvd Rd Dept Univ Assn Jan Feb Mar Apr Jun Jul Aug Sept Sep Oct Nov Dec
-    z.B d.h u.a bzw bspw ggf usw Nr Abs Art Hr Frl Str Bd Abb Tab Aufl
-    M MM Mme Mlle Mgr p.ex env Sra Srta Dra Ud Uds Sig Dott Ing Avv Ex Exa
-"""
+WORDS_PATH: Final = path.join(path.dirname(__file__), "data", "abbreviations.txt")  # noqa: PTH118, PTH120
 
 
-def pack_abbreviations() -> memoryview:
-    """Encode the abbreviations, at most 8 ASCII characters each, as sorted numbers."""
-    words = _ABBREVIATIONS.split()
-    return memoryview(array("Q", [int.from_bytes(word.encode(), "little") for word in words]))
+def words_before_stops() -> list[list[str]]:
+    """Return the words before full stops that end no sentence, in the order of the file's parts.
+
+    These are abbreviations, what is one before a number, and what comes before an ordinal number.
+    """
+    with open(WORDS_PATH, encoding="utf-8") as file:  # noqa: PTH123
+        lines = [line for line in file if not line.startswith("#")]
+    abbreviations, *others = "".join(lines).split("== ")
+    parts = [abbreviations.split(), *(part.partition("\n")[2].split() for part in others)]
+    parts[0] += [word[0].upper() + word[1:] for word in parts[0] if word[0].islower()]
+    return parts
 
 
 def load_tables() -> None:
@@ -46,7 +45,7 @@ def load_tables() -> None:
         CorruptDataError: (a ValueError) the file is damaged.
     """
     with open(DATA_PATH, "rb") as file:  # noqa: PTH123
-        set_tables(*unpack(file.read()), pack_abbreviations())
+        set_tables(*unpack(file.read()), words_before_stops())
 
 
 def pack(block_index: bytes, block_class: bytes, properties: bytes) -> bytes:

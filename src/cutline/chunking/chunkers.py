@@ -53,8 +53,8 @@ __all__ = [
     "TokenChunker",
 ]
 
-_TEXT_LEVELS: Final = ("paragraph", "line", "sentence", "word")
-_CODE_LEVELS: Final = ("paragraph", "line", "word")
+_TEXT_LEVELS: Final = ("paragraph", "line", "sentence", "phrase", "word")
+_CODE_LEVELS: Final = ("paragraph", "line", "phrase", "word")
 _USUAL_FILL: Final = 0.5
 _TEXT_FILL: Final = 0.25  # keeps more paragraphs whole
 _READ_BYTES: Final = 1 << 20
@@ -566,7 +566,7 @@ class TokenChunker(Chunker):
 
 
 class TextChunker(Chunker):
-    r"""Chunks that end at paragraphs, lines, sentences or words.
+    r"""Chunks that end at paragraphs, lines, sentences, phrases or words.
 
     A chunk ends at the last boundary of the best level that fits the budget and fills at least
     `min_fill` of it.
@@ -576,8 +576,8 @@ class TextChunker(Chunker):
         balance, stable, template, count_text, also_fits, never_across, line_numbers: as for
             `TokenChunker`.
         levels: the kinds of boundaries, the best first: names ("paragraph", "line", "sentence",
-            "word"), compiled regular expressions, whose matches end at boundaries, or functions
-            from a text to offsets in it. Graphemes and characters are always included.
+            "phrase", "word"), compiled regular expressions, whose matches end at boundaries, or
+            functions from a text to offsets in it. Graphemes and characters are always included.
         lines: which line ends only wrap the text, so that no chunk or sentence ends there for
             them. "auto": where lines are as long as the next word allows, and no record or
             sentence ends. "keep": none, each line is whole; "join": all within a paragraph.

@@ -43,7 +43,8 @@ def html_structure(text: str) -> Structure:
     its `thead`, or else its first rows if all their cells are `th`.
 
     Headings in lists, tables and quotes open no section. A title is plain text, without tags and
-    with its character references decoded, and is cut at 200 characters. It applies as in Markdown:
+    without a link to itself such as `¶` at its end, with its character references decoded, and is
+    cut at 200 characters. It applies as in Markdown:
     see `markdown_structure`.
 
     Args:

@@ -15,6 +15,7 @@ from cutline.chunking.levels import (
     Lines,
     ParagraphLevel,
     PatternLevel,
+    PhraseLevel,
     SentenceLevel,
     WholeGraphemes,
     WordLevel,
@@ -44,6 +45,7 @@ _BY_LINES: Final = {"line": LineLevel, "sentence": SentenceLevel}
 _BY_NAME: Final[dict[str, Callable[[], Level]]] = {
     "paragraph": ParagraphLevel,
     **_BY_LINES,
+    "phrase": PhraseLevel,
     "word": WordLevel,
     "dictionary word": _dictionary_words,
     "grapheme": GraphemeLevel,

@@ -1,4 +1,4 @@
-"""Levels of boundaries: paragraphs, lines, sentences, words, graphemes, characters.
+"""Levels of boundaries: paragraphs, lines, sentences, phrases, words, graphemes, characters.
 
 A level finds boundaries near a place, and reads no text before the chunk's start or far after
 the place. So a chunk does not depend on distant text, and a text that comes in parts is cut
@@ -19,6 +19,7 @@ from cutline.kernels.breaks.breaks import (
     GRAPHEME,
     LINE,
     PARAGRAPH,
+    PHRASE,
     SENTENCE,
     WORD,
     find_breaks,
@@ -42,6 +43,7 @@ __all__ = [
     "Lines",
     "ParagraphLevel",
     "PatternLevel",
+    "PhraseLevel",
     "SentenceLevel",
     "WholeGraphemes",
     "WordLevel",
@@ -186,6 +188,16 @@ class SentenceLevel(_WrappedLevel):
 
     name = "sentence"
     kind = SENTENCE
+
+
+class PhraseLevel(BreakLevel):
+    """The ends of words after which a reader pauses, as after a comma.
+
+    In Thai, Lao, Khmer and Burmese these are blanks, in data without blanks commas and tags.
+    """
+
+    name = "phrase"
+    kind = PHRASE
 
 
 class WordLevel(BreakLevel):

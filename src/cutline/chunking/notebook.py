@@ -42,7 +42,9 @@ def notebook_text(content: str) -> str:
     ...               '[{"cell_type": "code", "source": ["1 +\\n", "1"], "outputs": []}]}')
     '```python\n1 +\n1\n```\n'
     """
-    notebook = _parsed(plain_text(content))
+    if not plain_text(content).strip("\ufeff \t\r\n"):
+        return ""  # a file without content, as any other kind of document may be
+    notebook = _parsed(content)
     if not isinstance(notebook, dict):
         raise ValueError(f"not a notebook: expected a JSON object, got {_kind(notebook)}")
     version = notebook.get("nbformat")

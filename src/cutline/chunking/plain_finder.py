@@ -22,6 +22,7 @@ from cutline.chunking.levels import (
     Level,
     LineLevel,
     ParagraphLevel,
+    PhraseLevel,
     SentenceLevel,
     WordLevel,
 )
@@ -46,7 +47,10 @@ Elsewhere = Callable[[int, int], tuple[int, int, str]]
 _NOWHERE = -1
 _MOST_WAITS = 64
 _NONE = memoryview(array("q"))
-_KNOWN = (ParagraphLevel, LineLevel, SentenceLevel, WordLevel, GraphemeLevel, CharacterLevel)
+_KNOWN = (
+    *(ParagraphLevel, LineLevel, SentenceLevel, PhraseLevel),
+    *(WordLevel, GraphemeLevel, CharacterLevel),
+)
 
 
 @runtime_checkable

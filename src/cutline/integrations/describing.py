@@ -27,6 +27,7 @@ from cutline.chunking.levels import (
     Lines,
     ParagraphLevel,
     PatternLevel,
+    PhraseLevel,
     SentenceLevel,
     WholeGraphemes,
     WordLevel,
@@ -49,7 +50,10 @@ _KINDS: Final[dict[str, type[Chunker]]] = {
     "code": CodeChunker,
     "data": DataChunker,
 }
-_NAMED: Final = (ParagraphLevel, LineLevel, SentenceLevel, WordLevel, DictionaryWordLevel)
+_NAMED: Final = (
+    *(ParagraphLevel, LineLevel, SentenceLevel),
+    *(PhraseLevel, WordLevel, DictionaryWordLevel),
+)
 _HINT: Final = "make it in code where the pipeline is loaded, or pickle it"
 
 _identities: dict[int, str] = {}

@@ -86,7 +86,7 @@ Which kernel reads what, room by room; a room reads only rooms above it::
       line_ends       text                             -> where line ends are
       wrapping        line_ends + the lines around     -> which ones only wrap the text
       lines           wrapping                         -> where paragraphs and lines end
-      text_properties, graphemes, words, sentences
+      text_properties, graphemes, words, abbreviations, sentences, phrases
                       text + tables of Unicode         -> where these end
       breaks          lines + graphemes ... sentences  -> where it pauses
       stable          breaks + the text around them    -> which of them it chooses

@@ -129,7 +129,10 @@ static inline __m128i cutline_eight_stops(__m128i text) {
         _mm_cmplt_epi16(text, _mm_set1_epi16(0x20)), _mm_cmpgt_epi16(text, _mm_set1_epi16(0x7F)));
     found = _mm_or_si128(found, _mm_cmpeq_epi16(text, _mm_set1_epi16('.')));
     found = _mm_or_si128(found, _mm_cmpeq_epi16(text, _mm_set1_epi16('!')));
-    return _mm_or_si128(found, _mm_cmpeq_epi16(text, _mm_set1_epi16('?')));
+    found = _mm_or_si128(found, _mm_cmpeq_epi16(text, _mm_set1_epi16('?')));
+    /* After Greek and Armenian: `:` and `;`. */
+    return _mm_or_si128(
+        found, _mm_cmpeq_epi16(_mm_or_si128(text, _mm_set1_epi16(1)), _mm_set1_epi16(';')));
 }
 
 static inline uint32_t cutline_wide_stops(const uint16_t *text) {
@@ -164,7 +167,7 @@ CUTLINE_BITS_OF(
     one < 0x20 || one >= 0x80 || one == '.' || one == '!' || one == '?')
 CUTLINE_BITS_OF(
     cutline_wide_stops, uint16_t,
-    one < 0x20 || one >= 0x80 || one == '.' || one == '!' || one == '?')
+    one < 0x20 || one >= 0x80 || one == '.' || one == '!' || one == '?' || (one | 1) == ';')
 #endif
 
 #endif

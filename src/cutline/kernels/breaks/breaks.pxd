@@ -6,9 +6,10 @@ cpdef enum:
     PARAGRAPH = 0
     LINE = 1
     SENTENCE = 2
-    WORD = 3
-    GRAPHEME = 4
-    CHARACTER = 5
+    PHRASE = 3
+    WORD = 4
+    GRAPHEME = 5
+    CHARACTER = 6
 
 
 cdef int need_kind(int kind) except -1

@@ -3,6 +3,7 @@ from collections.abc import Iterable
 PARAGRAPH: int
 LINE: int
 SENTENCE: int
+PHRASE: int
 WORD: int
 GRAPHEME: int
 CHARACTER: int

@@ -1,5 +1,5 @@
-"""Where a text pauses: the ends of paragraphs, lines, sentences, words and graphemes; or of any
-character.
+"""Where a text pauses: the ends of paragraphs, lines, sentences, phrases, words and graphemes; or
+of any character.
 
 Nothing before `start` counts, and nothing as far as 256 characters after a place.
 
@@ -10,6 +10,7 @@ from cutline.kernels.base.characters cimport char_at, characters_of
 from cutline.kernels.base.common cimport NOT_FOUND, uint32_t
 from cutline.kernels.breaks.graphemes cimport is_grapheme_boundary
 from cutline.kernels.breaks.lines cimport last_line, last_paragraph
+from cutline.kernels.breaks.phrases cimport ends_phrase
 from cutline.kernels.breaks.sentences cimport last_sentence, list_sentences
 from cutline.kernels.breaks.text_properties cimport LETTER, SPACE, need_tables, properties_of
 from cutline.kernels.breaks.wrapping cimport LINES
@@ -35,11 +36,21 @@ cdef Py_ssize_t last_break(
         return last_line(text, lines, start, after, until)
     if kind == SENTENCE:
         return last_sentence(text, lines, start, after, until)
+    if kind == PHRASE:
+        return last_of(ends_phrase, text, start, after, until)
+    if kind == WORD:
+        return last_of(ends_word, text, start, after, until)
+    if kind == GRAPHEME:
+        return last_of(is_grapheme_boundary, text, start, after, until)
+    return until if until > after else NOT_FOUND
+
+
+cdef inline Py_ssize_t last_of(
+    bint (*is_break)(const Characters*, Py_ssize_t, Py_ssize_t) noexcept nogil,
+    const Characters* text, Py_ssize_t start, Py_ssize_t after, Py_ssize_t until
+) noexcept nogil:
     while until > after:
-        if (
-            kind == CHARACTER
-            or (ends_word if kind == WORD else is_grapheme_boundary)(text, start, until)
-        ):
+        if is_break(text, start, until):
             return until
         until -= 1
     return NOT_FOUND

@@ -119,6 +119,18 @@ cdef class Element:
     cdef bint has_blocks        # blocks in it have ended
 
 
+# What a link to its own heading is shown as, in pages made of Sphinx, Docusaurus, mdBook and others.
+cdef frozenset PERMALINKS = frozenset({"¶", "#", "§", "🔗", "⚓", "\uf0c1", "\u200b"})
+
+
+cdef list named(list pieces):
+    """The texts of a heading without that of a link to itself at the end."""
+    cdef Py_ssize_t n = len(pieces)
+    while n > 1 and not (<str> pieces[n - 1]).strip():
+        n -= 1
+    return pieces[:n - 1] if n > 1 and (<str> pieces[n - 1]).strip() in PERMALINKS else pieces
+
+
 cdef class HtmlBlocks:
     """Finds the blocks of one page.
 
@@ -417,7 +429,7 @@ cdef class HtmlBlocks:
     cdef int closed_heading(self, Element element) except -1:
         element.has_blocks = True   # no `div` around it is a unit
         if not element.depth:
-            title = " ".join("".join(self.title).replace("\0", "\ufffd").split())
+            title = " ".join("".join(named(self.title)).replace("\0", "\ufffd").split())
             (<list> self.headings[len(self.headings) - 1]).append(
                 (element.tag_start, element.name.level, title)
             )

@@ -40,7 +40,7 @@ cdef class ElementReader:
 
     Attributes:
         levels: cuts between records, then between the elements of containers by depth; rising.
-        units: spans of the elements, with the comma and blanks after it.
+        units: spans of the elements, with the comma and blanks after it, the last with the bracket.
         regions: (start, end, kind) of the containers with several elements.
         paths: where a path begins to apply, with it; rising.
     """
@@ -201,7 +201,7 @@ cdef class ElementReader:
         self.open.pop()
         self.inner = self.open[len(self.open) - 1]
         if ended.number:
-            self.units.append((ended.element, end - 1))
+            self.units.append((ended.element, end))     # with its bracket
             self.regions.append((ended.start, end, "object" if ended.is_object else "array"))
         self.paths.append((end, self.inner.path))
         return 0

@@ -13,6 +13,7 @@ Guarded by tests/kernels/test_sentences.py.
 
 from cutline.kernels.base.characters cimport char_at
 from cutline.kernels.base.common cimport NOT_FOUND, uint8_t, uint16_t, uint32_t, uint64_t
+from cutline.kernels.breaks.abbreviations cimport is_after_abbreviation
 from cutline.kernels.breaks.graphemes cimport is_grapheme_boundary
 from cutline.kernels.breaks.text_properties cimport (
     LETTER, OPENING, SB_ATERM, SB_CLOSE, SB_CR, SB_EXTEND, SB_LF, SB_LOWER, SB_NUMERIC, SB_OLETTER,
@@ -32,9 +33,9 @@ cdef enum:
     WIDER = 4
     CONTEXT = 64                # before a window
     LOOK_AHEAD = 64
-    MOST_OF_ABBREVIATION = 16   # characters that are looked at
     MOST_AROUND_QUOTE = 16      # of its end, and the blanks after it
     MOST_OF_MARKUP = 32
+    MOST_OF_TITLE = 32
     MOST_OF_NAME = 16           # of a parameter in an address
 
 # Sets of classes.
@@ -54,6 +55,8 @@ cdef inline uint32_t class_at(const Walk* walk, Py_ssize_t at) noexcept nogil:
     """The class of a character, a line end that only wraps being a blank."""
     cdef uint32_t kind = properties_of(char_at(walk.text, at)) & SENTENCE_MASK
     cdef Py_ssize_t next_line
+    if kind == SB_SCONTINUE or kind == SB_OTHER:
+        return stop_or(kind, walk, at)
     if LINE_ENDS >> kind & 1:
         next_line = after_line_end(walk, at)
         if next_line < walk.end and is_wrapped(
@@ -61,6 +64,29 @@ cdef inline uint32_t class_at(const Walk* walk, Py_ssize_t at) noexcept nogil:
         ):
             return SB_SP
     return kind
+
+
+cdef uint32_t stop_or(uint32_t kind, const Walk* walk, Py_ssize_t at) noexcept nogil:
+    """The class of a stop that only some scripts have, or else the one given.
+
+    So are `;` after Greek, as CLDR has it, `:` after Armenian, which stand for U+037E and U+0589,
+    and two Ethiopic marks between words, which stand for the full stop.
+    """
+    cdef uint32_t sign = char_at(walk.text, at), before, after
+    if at == walk.first:
+        return kind
+    before = char_at(walk.text, at - 1)
+    if sign == 0x1361:
+        return SB_STERM if before == 0x1361 else kind
+    if not (
+        ((sign == c";" or sign == 0x37E) and (0x370 <= before < 0x400 or 0x1F00 <= before < 0x2000))
+        or (sign == c":" and 0x531 <= before < 0x590)
+    ):
+        return kind
+    if at + 1 == walk.end:
+        return SB_ATERM
+    after = properties_of(char_at(walk.text, at + 1))
+    return SB_ATERM if after & SPACE or after & SENTENCE_MASK == SB_CLOSE else kind
 
 
 cdef inline Py_ssize_t after_line_end(const Walk* walk, Py_ssize_t at) noexcept nogil:
@@ -76,6 +102,7 @@ cdef inline bint is_plain(uint32_t code_point) noexcept nogil:
     return (
         0x20 <= code_point < 0x80
         and code_point != c"." and code_point != c"!" and code_point != c"?"
+        and code_point != c":" and code_point != c";"
     )
 
 
@@ -201,9 +228,12 @@ cdef Py_ssize_t sentence_end(const Walk* walk, Py_ssize_t place) noexcept nogil:
     if (
         place == walk.first or is_after_abbreviation(walk.text, walk.start, place)
         or is_after_quote(walk, place) or is_inside_address(walk, place)
+        or is_inside_title(walk, place)
     ):
         return NOT_FOUND
     place = after_markup(walk, place)
+    if place != NOT_FOUND:
+        place = after_guillemet(walk, place)
     if place == NOT_FOUND or not is_grapheme_boundary(walk.text, walk.first, place):
         return NOT_FOUND
     return place
@@ -294,62 +324,70 @@ cdef inline bint is_closing(uint32_t code_point) noexcept nogil:
     return properties & SENTENCE_MASK == SB_CLOSE and not properties & OPENING
 
 
-cdef bint is_after_quote(const Walk* walk, Py_ssize_t place) noexcept nogil:
-    """Whether a sentence goes on in lower case after a quoted or bracketed question, or the like.
+cdef Py_ssize_t after_guillemet(const Walk* walk, Py_ssize_t place) noexcept nogil:
+    """Go past a guillemet that closes after a blank, as in `« Oui ! »`, and the blanks after it.
 
-    As in: "Why?" asked Tom. UAX #29 has this after full stops only (SB8).
+    Returns as `after_markup` does.
+    """
+    cdef Py_ssize_t at = place + 1
+    cdef uint32_t kind
+    if (
+        place == walk.end or char_at(walk.text, place) != 0xBB or class_at(walk, place - 1) != SB_SP
+        or at < walk.end and properties_of(char_at(walk.text, at)) & (LETTER | OPENING)
+    ):
+        return place
+    while at < walk.end and class_at(walk, at) == SB_SP:
+        at += 1
+    if at == walk.end:
+        return NOT_FOUND
+    kind = class_at(walk, at)
+    if kind == SB_LOWER or kind == SB_SCONTINUE or LINE_ENDS >> kind & 1:
+        return NOT_FOUND
+    return at
+
+
+cdef bint is_inside_title(const Walk* walk, Py_ssize_t place) noexcept nogil:
+    """Whether a place is inside of a title, as in `《你好！李焕英》`."""
+    cdef Py_ssize_t earliest = max(walk.first, place - MOST_OF_TITLE), at = place
+    cdef uint32_t sign
+    if walk.text.kind == 1:
+        return False
+    while at > earliest:
+        at -= 1
+        sign = char_at(walk.text, at)
+        if sign == 0x300A or sign == 0x3008:
+            return True
+        if sign == 0x300B or sign == 0x3009 or LINE_ENDS >> class_at(walk, at) & 1:
+            return False
+    return False
+
+
+cdef inline bint is_particle(uint32_t code_point) noexcept nogil:
+    """Whether a letter that follows a quote at once belongs to it: of Hiragana or Hangul."""
+    return 0x3041 <= code_point < 0x3097 or 0xAC00 <= code_point < 0xD7A4
+
+
+cdef bint is_after_quote(const Walk* walk, Py_ssize_t place) noexcept nogil:
+    """Whether a sentence goes on after a quoted or bracketed question, or the like.
+
+    As in: "Why?" asked Tom. UAX #29 has this after full stops only (SB8). Or with a particle:
+    「はい。」と.
     """
     cdef Py_ssize_t earliest = max(walk.first, place - MOST_AROUND_QUOTE), at = place, closed
-    if place == walk.end or class_at(walk, place) != SB_LOWER:
+    cdef bint is_joined
+    if place == walk.end:
         return False
-    while at > earliest and class_at(walk, at - 1) == SB_SP:
+    is_joined = is_particle(char_at(walk.text, place))
+    if not is_joined and class_at(walk, place) != SB_LOWER:
+        return False
+    while not is_joined and at > earliest and class_at(walk, at - 1) == SB_SP:
         at -= 1
     closed = at
     while at > earliest and class_at(walk, at - 1) == SB_CLOSE:
         at -= 1
-    return earliest < at < closed and class_at(walk, at - 1) == SB_STERM
-
-
-cdef bint is_after_abbreviation(
-    const Characters* text, Py_ssize_t start, Py_ssize_t place
-) noexcept nogil:
-    """Whether an abbreviation or an initial stands before a place, or follows a sign there."""
-    cdef Py_ssize_t earliest = max(start, place - MOST_OF_ABBREVIATION), at
-    cdef uint64_t word = 0
-    cdef uint32_t code_point
-    while place > earliest and properties_of(char_at(text, place - 1)) & SPACE:
-        place -= 1
-    if place == earliest or char_at(text, place - 1) != c".":
+    if not earliest < at < closed:
         return False
-    place -= 1
-    if place > earliest and properties_of(char_at(text, place - 1)) & UPPER_CASE and begins_word(
-        text, earliest, place - 1
-    ):
-        return True
-    at = place
-    while at > earliest and place - at < 8:
-        at -= 1
-        code_point = char_at(text, at)
-        if code_point >= 0x80 or properties_of(code_point) & SPACE:
-            break
-        word = word << 8 | code_point
-        if begins_word(text, earliest, at) and is_abbreviation(word):
-            return True
-    return False
-
-
-cdef inline bint begins_word(
-    const Characters* text, Py_ssize_t earliest, Py_ssize_t at
-) noexcept nogil:
-    return at == earliest or not properties_of(char_at(text, at - 1)) & LETTER
-
-
-cdef bint is_abbreviation(uint64_t word) noexcept nogil:
-    cdef Py_ssize_t at
-    for at in range(tables.n_abbreviations):
-        if tables.abbreviations[at] == word:
-            return True
-    return False
+    return (TERMS if is_joined else 1 << SB_STERM) >> class_at(walk, at - 1) & 1
 
 
 cdef Py_ssize_t last_sentence(

@@ -156,6 +156,8 @@ cdef class SyntaxRows:
         # On broken code, some grammars report rows past the last line.
         first, last = min(first, self.n_rows - 1), min(last, self.n_rows - 1)
         begins = self.begins_line(first, column)
+        if bits & BODY and begins and is_named_block(node, kind):
+            bits = NAMED | DEFINITION
         is_head = bits & HEAD and begins and is_head_alone(node)
         if bits & LABEL or is_head or bits & ATTRIBUTE and begins and self.has_mark():
             if begins:
@@ -163,7 +165,7 @@ cdef class SyntaxRows:
             if last > first:
                 self.take_opaque(first, last, kind)
             return None
-        is_element = begins and not bits & BODY
+        is_element = begins and not bits & BODY and not self.closes_block()
         is_definition = is_element and self.take_element(level, node, kind, bits, field, first, last)
         if begins and not is_element:
             self.joined[first] = 1
@@ -212,6 +214,11 @@ cdef class SyntaxRows:
             return False
         mark = char_at(&self.characters, at)
         return mark == c"@" or mark == c"#" or mark == c"["
+
+    cdef bint closes_block(self) except -1:
+        """Whether the line begins with a closing bracket: a node of its own in some grammars."""
+        cdef Py_ssize_t at = <Py_ssize_t> self.lines[self.row] + self.indent
+        return at < self.characters.n and ends_block(char_at(&self.characters, at))
 
     cdef int take_label(
         self, Siblings level, Py_ssize_t first, Py_ssize_t last, bint is_head
@@ -306,6 +313,11 @@ cdef class SyntaxRows:
             ends.pop()
         ends.append(last)
         return first
+
+
+cdef bint is_named_block(object node, str kind) except -1:
+    """Whether a block begins with its name, as those of HCL: it is no body, it has one."""
+    return kind == "block" and node.named_child_count > 1 and node.child(0).type == "identifier"
 
 
 cdef bint is_head_alone(object node) except -1:

@@ -83,13 +83,20 @@ cdef enum:
     UPPER_CASE = 1 << 18
     CLOSING = 1 << 19           # brackets and quotes that close, dashes, commas and the like
     SPACE = 1 << 20
+    PHRASAL = 1 << 21           # of scripts with blanks between phrases alone
+
+# Words by their hashes, in ascending order.
+cdef struct WordSet:
+    const uint64_t* hashes
+    Py_ssize_t n
 
 cdef struct Properties:
     const uint16_t* block_index     # code point >> BLOCK_BITS -> block
     const uint8_t* block_class      # 1 << BLOCK_BITS a block
     const uint32_t* values          # of a class
-    const uint64_t* abbreviations
-    Py_ssize_t n_abbreviations
+    WordSet abbreviations
+    WordSet before_numbers          # before a full stop after which a number comes
+    WordSet before_ordinals         # before a number and a full stop
 
 cdef Properties tables
 
@@ -115,3 +122,19 @@ cdef inline uint32_t grapheme_class(uint32_t properties) noexcept nogil:
 
 cdef inline uint32_t indic_class(uint32_t properties) noexcept nogil:
     return properties >> INDIC_SHIFT & INDIC_MASK
+
+
+cdef inline uint64_t next_hash(uint64_t last, uint32_t code_point) noexcept nogil:
+    """The hash of a character and the word after it, whose hash is `last`; 0: there is none."""
+    return ((last ^ code_point) + 0x9E3779B97F4A7C15ULL) * 0xBF58476D1CE4E5B9ULL
+
+
+cdef inline bint has_word(const WordSet* words, uint64_t hash_of_word) noexcept nogil:
+    cdef Py_ssize_t low = 0, high = words.n, middle
+    while low < high:
+        middle = (low + high) >> 1
+        if words.hashes[middle] < hash_of_word:
+            low = middle + 1
+        else:
+            high = middle
+    return low < words.n and words.hashes[low] == hash_of_word

@@ -1,3 +1,3 @@
 def set_tables(
-    block_index: memoryview, block_class: memoryview, values: memoryview, abbreviations: memoryview
+    block_index: memoryview, block_class: memoryview, values: memoryview, words: list[list[str]]
 ) -> None: ...

@@ -4,7 +4,7 @@
 
 A round draws a `tokenizer.json` (`compositions.py`) and some texts. It is refused by name, or ids,
 offsets, decoding, counts, slices, cuts, growing and truncated texts, and what it saves, are
-compared. `--round N` runs one round alone.
+compared. `--round N` runs one round alone; `--folder DIR` takes its texts from files, of any kind.
 """
 
 import argparse
@@ -19,6 +19,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 from unittest import mock
 
@@ -26,6 +27,7 @@ import cutline
 from cutline.errors import CutlineError
 from cutline.pipeline import parts
 from fuzz.compositions import Part, draw, draw_text, small_charsmap
+from fuzz.file_texts import FileTexts
 from fuzz.scratch import scratch
 
 N_TEXTS = 60
@@ -240,7 +242,9 @@ def smallest(check: Callable[..., None], one: Subject, text: str, seed: str) -> 
     return text
 
 
-def findings(seed: str, tally: Counter[str]) -> Iterator[str]:
+def findings(
+    seed: str, tally: Counter[str], draw_one: Callable[[random.Random, Part], str] = draw_text
+) -> Iterator[str]:
     """Run a round; yield what differs."""
     rng = random.Random(seed)
     document = draw(rng)
@@ -256,7 +260,7 @@ def findings(seed: str, tally: Counter[str]) -> Iterator[str]:
     tally["tokenizers"] += 1
     failed = set()
     for number in range(N_TEXTS):
-        text = draw_text(rng, document)
+        text = draw_one(rng, document)
         tally["texts"] += 1
         tally["characters"] += len(text)
         for check in CHECKS:
@@ -287,7 +291,9 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--round", type=int, help="run this one alone")
+    parser.add_argument("--folder", type=Path, help="take texts from its files")
     asked = parser.parse_args()
+    draw_one = draw_text if asked.folder is None else FileTexts(asked.folder)
     os.environ["TOKENIZERS_PARALLELISM"] = "false"
     os.environ["CUTLINE_CACHE_DIR"] = ""  # thousands of patterns would fill the cache folder
     warnings.simplefilter("ignore", cutline.PatternFallbackWarning)
@@ -297,7 +303,7 @@ def main() -> None:
         if time.monotonic() - begun > asked.seconds:
             break
         seed = f"{asked.seed} {number}"
-        found = [*findings(seed, tally)]
+        found = [*findings(seed, tally, draw_one)]
         n_failed += bool(found)
         for said in found:
             print(f"--seed {asked.seed} --round {number}: {said}", flush=True)

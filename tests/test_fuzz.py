@@ -1,6 +1,7 @@
 """The fuzz targets hold on their seeds, of which every past finding is one."""
 
 import importlib
+import random
 from collections import Counter
 from pathlib import Path
 
@@ -61,3 +62,18 @@ def test_tokenizers_put_together_at_random_are_those_of_tokenizers(
     assert tally["tokenizers"] > 15
     monkeypatch.setattr(cutline.Encoding, "count", lambda *_, **__: 7)
     assert any([*composed.findings(f"test {number}", tally)] for number in range(20))
+
+
+def test_texts_of_files_are_parts_of_them(tmp_path: Path) -> None:
+    file_texts = importlib.import_module("fuzz.file_texts")
+    with pytest.raises(ValueError, match="no files"):
+        file_texts.FileTexts(tmp_path)
+    (tmp_path / "empty").touch()
+    (tmp_path / "a").write_bytes("größer 名前 ".encode() * 400)
+    draw_one = file_texts.FileTexts(tmp_path)
+    found = {draw_one(random.Random(seed), {}) for seed in range(300)}
+    assert "" in found
+    assert any("名前 größer" in text for text in found)
+    assert any("名前größer" in text for text in found)
+    assert any("Ã¶ÃŸer" in text.replace("\x9f", "Ÿ") for text in found)  # as latin-1
+    assert max(map(len, found)) == 400

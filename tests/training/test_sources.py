@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+import cutline
 from cutline.errors import CutlineError, SourceError
 from cutline.training.file_reader import FileReader
 from cutline.training.rows import ParquetRows
@@ -410,8 +411,6 @@ def test_null_has_no_text(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        (b'{"id": 1, "body": "x"}', "no column 'text'; there is 'id', 'body'"),
-        (b"{}", "no column 'text'; there is none"),
         (b'{"text": 5}', "column 'text' must contain text, got a number"),
         (b'{"text": true}', "column 'text' must contain text, got a boolean"),
         (b'{"text": ["x"]}', "column 'text' must contain text, got a list"),
@@ -430,6 +429,27 @@ def test_bad_line_of_json_is_named(tmp_path: Path, line: bytes, message: str) ->
     with pytest.raises(SourceError) as caught:
         documents_of(path, "text")
     assert str(caught.value).startswith(f"{path}, line 3: {message}")
+
+
+def test_a_row_may_lack_the_column_that_another_has(tmp_path: Path) -> None:
+    """Exports leave out what is null."""
+    path = json_lines(tmp_path / "a.jsonl", {}, {"id": 1}, {"t": "one"}, {"id": 2}, {"t": "two"})
+    assert [name[-1] for name, _ in documents_of(path, "t")] == ["3", "5"]
+    path = json_lines(tmp_path / "b.jsonl", {"id": 1, "body": "x"}, {})
+    with pytest.raises(SourceError, match=r"b\.jsonl, line 1: no column 't'; there is 'id', 'bod"):
+        documents_of(path, "t")
+    path = json_lines(tmp_path / "c.jsonl", *[{}] * 9_999, {"t": "one"})
+    assert len(documents_of(path, "t")) == 1
+    path = json_lines(tmp_path / "d.jsonl", *[{}] * 10_000, {"t": "one"})
+    with pytest.raises(SourceError, match=r"line 1: no column 't'; there is none"):
+        documents_of(path, "t")
+
+
+def test_a_row_in_memory_may_lack_the_column_that_another_has() -> None:
+    counts = cutline.count_pieces([{}, {"t": "a b"}, {"id": 1}], column="t")
+    assert counts.most_common() == [(b" b", 1), (b"a", 1)]
+    with pytest.raises(SourceError, match=r"item 1: no column 't'; there is 'id'"):
+        cutline.count_pieces([{"id": 1}, {}], column="t")
 
 
 def test_missing_column_of_many_shows_some(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 from cutline.checks import is_missing
 from cutline.errors import SourceError
-from cutline.training.rows import no_column
+from cutline.training.rows import ColumnWatch, no_column
 
 __all__ = ["column_names", "texts_in_column"]
 
@@ -45,12 +45,11 @@ def texts_in_column(source: Any, column: str) -> Iterator[Any]:
     if (names := column_names(source)) is not None:
         yield from _values(source, names, column)
         return
+    watch = ColumnWatch(column)
     for number, row in enumerate(source, start=1):
         names = column_names(row)
         if isinstance(row, Mapping):
-            if column not in row:
-                raise SourceError(f"item {number}: {no_column(column, row)}")
-            yield _plain(row[column])
+            yield _plain(row[column]) if watch.is_in(row, f"item {number}") else None
         elif names is not None:
             yield from _values(row, names, column)
         elif isinstance(row, str):
@@ -60,6 +59,7 @@ def texts_in_column(source: Any, column: str) -> Iterator[Any]:
                 f"with column={column!r} items must be rows, such as dicts: item {number} is "
                 f"{type(row).__name__}"
             )
+    watch.finish()
 
 
 def _values(table: Any, names: list[Any], column: str) -> Iterator[Any]:

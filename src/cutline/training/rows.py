@@ -1,7 +1,7 @@
 """Rows with a column of text: JSON Lines and Parquet."""
 
 import json
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
@@ -14,11 +14,12 @@ if TYPE_CHECKING:
     import pyarrow
     import pyarrow.parquet
 
-__all__ = ["JsonRows", "ParquetRows", "Report", "Row", "no_column", "text_type"]
+__all__ = ["ColumnWatch", "JsonRows", "ParquetRows", "Report", "Row", "no_column", "text_type"]
 
 _BYTE_ORDER_MARK = "\ufeff"
 _BATCH_ROWS = 256
 _MOST_SHOWN = 20
+_MOST_LACKING = 10_000
 
 
 class Row(NamedTuple):
@@ -61,8 +62,8 @@ class JsonRows:
 
         Raises:
             OSError: the file cannot be read.
-            SourceError: (a ValueError) a line is no JSON object in UTF-8, or has no such column
-                or no text in it; names the line.
+            SourceError: (a ValueError) a line is no JSON object in UTF-8, or what it has in the
+                column is no text; or no line has the column; names the line.
         """
         return ((row.number, row.text) for row in self.records())
 
@@ -78,6 +79,7 @@ class JsonRows:
         Raises:
             OSError, SourceError: as `rows`; a wrong line is no error with `report`.
         """
+        column = ColumnWatch(self._column)
         for number, line in self._reader.lines():
             if line and not line.isspace():
                 try:
@@ -87,11 +89,14 @@ class JsonRows:
                         raise
                     report(error)
                     continue
+                if not column.is_in(row, self._place(number)):
+                    continue
                 text = row.pop(self._column)
                 if text is not None:
                     if others is not None:
                         row = {name: value for name, value in row.items() if name in others}
                     yield Row(number, text, row)
+        column.finish()
 
     def _row(self, line: bytes, number: int) -> dict[str, Any]:
         try:
@@ -108,9 +113,7 @@ class JsonRows:
             raise self._error(number, f"not json: {error}") from error
         if not isinstance(row, dict):
             raise self._error(number, f"expected a json object, got {_json_type(row)}")
-        if self._column not in row:
-            raise self._error(number, no_column(self._column, row))
-        text = row[self._column]
+        text = row.get(self._column)
         if text is None or isinstance(text, str):
             return row
         problem = f"column {self._column!r} must contain text, got {_json_type(text)}"
@@ -126,6 +129,47 @@ class JsonRows:
 def _json_type(value: object) -> str:
     kinds = {dict: "an object", list: "a list", str: "a string", bool: "a boolean"}
     return "null" if value is None else kinds.get(type(value), "a number")
+
+
+class ColumnWatch:
+    """Tells rows without text from a column that there is not.
+
+    A row may lack the column, since exports leave out what is null, if another one has it.
+
+    Args:
+        column: the name.
+    """
+
+    def __init__(self, column: str) -> None:
+        self._column = column
+        self._is_there = False
+        self._n_lacking = 0
+        self._first: SourceError | None = None
+
+    def is_in(self, row: Mapping[Any, Any], place: str) -> bool:
+        """Return whether a row has the column.
+
+        Raises:
+            SourceError: (a ValueError) none of the first 10,000 rows has it; names the first one.
+        """
+        if self._column in row:
+            self._is_there = True
+            return True
+        self._n_lacking += 1
+        if self._first is None:
+            self._first = SourceError(f"{place}: {no_column(self._column, row)}")
+        if self._n_lacking == _MOST_LACKING:
+            self.finish()
+        return False
+
+    def finish(self) -> None:
+        """Say that these were all rows.
+
+        Raises:
+            SourceError: (a ValueError) there were some, and none has the column.
+        """
+        if self._first is not None and not self._is_there:
+            raise self._first
 
 
 def no_column(column: str, columns: Iterable[object]) -> str:

@@ -91,7 +91,7 @@ def count_dataframe(
     from pyspark.sql.types import LongType, StructField, StructType
 
     encoding = encoding_of(encoding)
-    chunk_schema(_names_and_texts(frame), column, carry=[])
+    chunk_schema(_arrow_schema(frame), column, carry=[])
     if name in frame.columns:
         raise ValueError(f"there is a column {name!r} already: choose another name, as by name=...")
 
@@ -134,7 +134,7 @@ def count_pieces(
     n_groups = int(frame.sparkSession.conf.get("spark.sql.shuffle.partitions"))
     tables = PieceTables(column, pat_str, tuple(special_tokens), n_groups)
     tables.empty()  # validates the special tokens here, not in a worker
-    chunk_schema(_names_and_texts(frame), column, carry=[])
+    chunk_schema(_arrow_schema(frame), column, carry=[])
 
     def count(batches: "Batches") -> "Batches":
         yield from tables.counted(batches).to_batches()
@@ -169,19 +169,11 @@ def _loaded(payload: bytes) -> Any:
     return pickle.loads(payload)
 
 
-def _names_and_texts(frame: "DataFrame") -> "pyarrow.Schema":
-    """Return an Arrow schema with a DataFrame's names, and which columns are strings."""
-    import pyarrow as pa
-    from pyspark.sql.types import StringType
+def _arrow_schema(frame: "DataFrame") -> "pyarrow.Schema":
+    """Return the schema that a worker gets of a DataFrame's batches."""
+    from pyspark.sql.pandas.types import to_arrow_schema
 
-    return pa.schema(
-        [
-            pa.field(
-                field.name, pa.string() if isinstance(field.dataType, StringType) else pa.null()
-            )
-            for field in frame.schema.fields
-        ]
-    )
+    return to_arrow_schema(frame.schema)
 
 
 def _chunk_schema(
@@ -190,9 +182,7 @@ def _chunk_schema(
     """Build the schema of the chunks, like `cutline.integrations.arrow.chunk_schema`."""
     from pyspark.sql.types import ArrayType, LongType, StringType, StructField, StructType
 
-    names = chunk_schema(
-        _names_and_texts(frame), column, carry=carry, prefix=prefix, sent=sent
-    ).names
+    names = chunk_schema(_arrow_schema(frame), column, carry=carry, prefix=prefix, sent=sent).names
     text = StringType()
     kinds = (text, *[LongType()] * 4, ArrayType(text), text, text, *[text] * sent)
     carried = [frame.schema[name] for name in names[: -len(kinds)]]

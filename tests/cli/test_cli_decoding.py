@@ -75,6 +75,22 @@ def test_any_codec_fails_with_a_line(invoke: Invoke, tmp_path: Path, codec: str)
     assert line.startswith(f"cutline: {tmp_path / 'a'}: ")
 
 
+@pytest.mark.parametrize(
+    ("codec", "content"), [("utf-7", b"a+2AA-"), ("unicode_escape", b"a\\ud800")]
+)
+def test_a_codec_that_makes_surrogates(
+    invoke: Invoke, tmp_path: Path, codec: str, content: bytes
+) -> None:
+    (tmp_path / "a").write_bytes(content)
+    for command in ("count", "chunk", "encode"):
+        result = invoke(command, "--input-encoding", codec, tmp_path / "a")
+        assert result.exit_code == 1
+        [line] = result.stderr.splitlines()
+        assert line.startswith(f"cutline: {tmp_path / 'a'}: the file has a lone surrogate")
+    result = invoke("chunk", "--errors", "replace", "--input-encoding", codec, tmp_path / "a")
+    assert [row["text"] for row in rows_of(result.stdout_bytes)] == ["a\ufffd"]
+
+
 @pytest.mark.parametrize("is_large", [False, True])
 @pytest.mark.parametrize(
     ("codec", "begins"),
@@ -82,6 +98,8 @@ def test_any_codec_fails_with_a_line(invoke: Invoke, tmp_path: Path, codec: str)
         ("cp1252", '<html><head><meta charset="ISO-8859-1">„“ é'),
         ("cp1252", "<META HTTP-EQUIV='Content-Type' CONTENT='text/html; charset=windows-1252'>é"),
         ("cp932", "<meta charset=x-sjis>名前はまだ無い①"),
+        ("cp932", "<meta charset=Windows-31J>名前はまだ無い①"),
+        ("iso8859-8", "<meta charset='iso-8859-8-i'>שלום"),
         ("gb18030", "<?xml version='1.0' encoding='GB2312'?><a>汉字鎔</a>"),
         ("koi8-r", '\n<?xml version="1.0" standalone="yes" encoding="KOI8-R"?><a>имя</a>'),
         ("iso8859-2", "#!/usr/bin/ruby\n# -*- coding: iso-8859-2 -*-\nputs 'zażółć'\n"),

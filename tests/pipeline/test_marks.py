@@ -164,3 +164,27 @@ def test_an_added_token_that_a_step_first_makes_covers_all_its_characters(kind: 
         for n in (1, 5, 20, 40):
             best = max(at for at, count in enumerate(counts) if count <= n)
             assert encoding.split_at(text, n) == best == encoding.intervals(text).split_at(0, n)
+
+
+def test_marks_that_come_later_may_be_sorted_between_others() -> None:
+    """The last three make three long tokens of what was 300."""
+    places = "\u0334\u0327\u031b\u0323\u0301\u0315\u035c"  # in the order of their classes
+    level = pre.ByteLevel(add_prefix_space=False, use_regex=False)
+    written = {one: level.pre_tokenize_str(one)[0][0] for one in places}
+    merges = [(text[0], text[1]) for text in written.values()]
+    for before, one, after in (places[:3], places[2:5], places[4:]):
+        token = written[one]
+        for left, right in 50 * [("", written[after])] + 50 * [(written[before], "")]:
+            merges.append((left or token, right or token))
+            token = left + token + right
+    tokens = [*sorted(pre.ByteLevel.alphabet()), *dict.fromkeys(map("".join, merges))]
+    vocabulary = {token: number for number, token in enumerate(tokens)}
+    oracle = tokenizers.Tokenizer(tokenizers.models.BPE(vocabulary, merges))
+    oracle.normalizer, oracle.pre_tokenizer = norm.NFD(), level
+    encoding = cutline.Encoding.from_tokenizers(oracle)
+    first, then, later, last = places[::2]
+    text = "a" + 50 * first + 100 * then + 100 * later + 50 * last + places[1::2]
+    assert len(oracle.encode(text).ids) == 4
+    assert encoding.split_at(text, 4) == len(text)
+    assert encoding.intervals(text).split_at(0, 4) == len(text)
+    assert encoding.split_at(text[:-1], 4) == 4

@@ -340,6 +340,7 @@ TABLES: dict[str, Callable[[], Any]] = {
     "table": lambda: pytest.importorskip("pyarrow").table(COLUMNS),
     "batch": lambda: pytest.importorskip("pyarrow").table(COLUMNS).to_batches()[0],
     "batches": as_batches,
+    "list of batches": lambda: [*as_batches()],
     "datasets": lambda: pytest.importorskip("datasets").Dataset.from_dict(COLUMNS),
     "stream": lambda: (
         pytest.importorskip("datasets").Dataset.from_dict(COLUMNS).to_iterable_dataset()
@@ -380,6 +381,9 @@ def test_what_is_no_row_or_no_text_is_named() -> None:
         documents_of(iter([{"t": "one"}, 2]), "t")
     with pytest.raises(TypeError, match="documents must be str, row 2 is int"):
         documents_of({"t": ["one", 2]}, "t")
+    for value in ("one", 2, None):  # a row, not a dict of columns
+        with pytest.raises(TypeError, match="'t' must have many texts, got"):
+            documents_of({"t": value}, "t")
     with pytest.raises(SourceError, match="more than one column 't'"):
         documents_of(pytest.importorskip("pyarrow").table([["a"], ["b"]], names=["t", "t"]), "t")
     with pytest.raises(SourceError, match="1 documents, and none has text"):

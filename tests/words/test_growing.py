@@ -10,6 +10,7 @@ import pytest
 
 import cutline
 from tests.grown import check_growth, settle_at_once
+from tests.words.charsmaps import charsmap
 from tests.words.configurations import CONFIGURATIONS, RUNS
 from tests.words.test_char_rules import AWKWARD, SCALARS
 from tests.words.tokenizers_of import LETTERS, MODELS, both
@@ -208,6 +209,47 @@ def test_all_but_the_beginning_of_a_long_word_is_settled(
         assert one.count == encoding.count(text[-length:])
         assert length - one._settled[-1][0] < 300
         one.prepend(text[-length - 7 : -length])
+
+
+def unigram(tokens: dict[str, float], unknown: str = "<unk>") -> Any:
+    """A tokenizer of words of any length; no prefix is put before them."""
+    rows = [*({unknown: 0.0} | tokens).items()]
+    oracle = tokenizers.Tokenizer(tokenizers.models.Unigram(rows, 0))
+    oracle.pre_tokenizer = tokenizers.pre_tokenizers.Metaspace(prepend_scheme="never")
+    return oracle
+
+
+def check_prepended(oracle: Any, end: str, *beginnings: str) -> None:
+    """Count a text each time that something is put before it."""
+    one: Any = cutline.Encoding.from_tokenizers(oracle).prepender(end)
+    for beginning in ("", *beginnings):
+        one.prepend(beginning)
+        assert one.count == len(oracle.encode(one.text, add_special_tokens=False).ids)
+
+
+def test_a_long_token_that_begins_before_the_text_may_lie_across_a_boundary() -> None:
+    letters = string.ascii_letters
+    scores = {one: -5.0 - place / 7 for place, one in enumerate(letters + "!")}
+    oracle = unigram(scores | {"!" + letters[:40]: -1.0})
+    oracle.normalizer = tokenizers.normalizers.Replace("-", "")
+    for vanishing in ("", 30 * "-"):
+        check_prepended(oracle, vanishing + 3 * letters, "!")
+
+
+def test_sums_of_a_long_beginning_may_turn_a_tie() -> None:
+    # After 40,000 letters z there is no number between the two sums.
+    oracle = unigram({"a": -1.0, "b": -1.0, "ab": -2 - 3e-9, "z": -1000.0})
+    check_prepended(oracle, 40 * "ab", *(3 * ["z" * 30]), *(5 * ["z" * 10_000]))
+
+
+def test_a_mark_may_make_a_cluster_too_long_to_be_looked_up() -> None:
+    # With one mark the cluster has less than six bytes, and becomes a letter as a whole.
+    oracle = unigram({"a": -1.0, "b": -2.0, "\u0301": -3.0, "\u0302": -4.0}, unknown="u")
+    oracle.normalizer = tokenizers.normalizers.Precompiled(charsmap({"\u0600": "b"}))
+    pre = tokenizers.pre_tokenizers
+    marks = pre.Split(tokenizers.Regex(r"\p{M}"), "isolated")
+    oracle.pre_tokenizer = pre.Sequence([pre.WhitespaceSplit(), marks])
+    check_prepended(oracle, "a\u0301" + 60 * "\u0302", "\u0600")
 
 
 @pytest.mark.parametrize("kind", ["WordPiece", "Unigram"])

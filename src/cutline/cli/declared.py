@@ -48,10 +48,17 @@ def declared_codec(head: bytes) -> str | None:
     found = _XML.match(head) or _META.search(head, 0, _META_BYTES) or _COMMENT.match(head)
     if found is None:
         return None
-    label = found[1].decode().lower().removeprefix("x-").replace("windows-", "cp")
+    label = found[1].decode().lower()
     try:
-        name = codecs.lookup(label).name
+        name = codecs.lookup(_known_name(label)).name
     except LookupError:
         return None
     name = _WIDER.get(name, name)
     return name if name.startswith(_OF_FILES) else None
+
+
+def _known_name(label: str) -> str:
+    """Return what Python may know of the names that browsers know."""
+    if label == "windows-31j":
+        return "cp932"
+    return label.removeprefix("x-").removesuffix("-i").replace("windows-", "cp")

@@ -93,13 +93,21 @@ class TextReader:
         """
         codec = self._codec_for(content)
         try:
-            return content.decode(codec, self.errors)
+            text = content.decode(codec, self.errors)
         except UnicodeDecodeError as error:
             if self.encoding is None and codec != _UTF8:
                 codec += ", which the file declares,"
             raise _wrong_bytes(error, 0, content[:_HEAD_BYTES], codec) from error
         except UnicodeError as error:  # of other codecs: no mark where there must be one, say
             raise InputError(f"the file is not in {self.encoding}: {error}") from error
+        if self.errors == "replace":
+            return without_surrogates(text)
+        if has_surrogates(text):  # as utf-7 may write them
+            raise InputError(
+                f"the file has a lone surrogate in {codec}, which no UTF-8 has: pass --errors "
+                "replace to read it as U+FFFD"
+            )
+        return text
 
     def utf8(self, content: bytes) -> bytes:
         r"""Return a file's content as valid UTF-8: `text`, mostly without the str.

@@ -67,6 +67,7 @@ def _split_at_in_windows(pipeline: Pipeline, encoding: TextEncoder, text: str, n
         if found is not None:
             return found
     while True:
+        width = pipeline.upper_bound.end_of_marks(text, width)  # of others no bound is known
         part = text[:width]
         counter = _counter(pipeline, encoding, part)
         if (

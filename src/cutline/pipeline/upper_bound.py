@@ -11,7 +11,7 @@ marks.
 
 import re
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from itertools import takewhile
 from typing import Final
@@ -119,6 +119,12 @@ class UpperBound:
         """
         return self._covers_text and bool(np.all(self._in_pieces_of(changed)))
 
+    def end_of_marks(self, text: str, place: int) -> int:
+        """Find the first place from one on where a text can be cut, and no mark is moved across."""
+        while place < len(text) and not all(form.begins(text[place]) for form in self._forms):
+            place += 1
+        return place
+
     def longest_with_marks(self, text: str) -> int:
         """Find the length of the longest token with a mark, or a part of one, of a text."""
         return self._longest_with(self._bytes_of_marks(text))
@@ -163,12 +169,15 @@ class UpperBound:
             reached = end_of_tokens_from(encoder, utf8, furthest_end(encoder, utf8, n))
             if reached >= 0:
                 beyond = min(beyond, int(np.searchsorted(covered, reached, side="right")))
-        if beyond < len(ends) and traced.spans[beyond, 1] + self._margin <= len(text):
+        # Later marks may be sorted between the last ones, or before them.
+        n_marks = sum(1 for _ in _marks_at_end(traced.text)) if self._forms else 0
+        sure = int(traced.spans[-n_marks:, 0].min()) if n_marks else len(text)
+        if beyond < len(ends) and traced.spans[beyond, 1] + self._margin <= sure:
             end = int(traced.spans[beyond, 1])
             while self._strips_end and end < len(text) and text[end] in SPACE:
                 end += 1
             return end if end < len(text) or not self._strips_end else None
-        marks = marks_of_all() if traced.text and unicodedata.combining(traced.text[-1]) else None
+        marks = marks_of_all() if n_marks else None
         if not marks:
             return None
         # Later marks may be sorted before all these, so their bytes count, too.
@@ -212,5 +221,8 @@ class UpperBound:
 
 def _length_of_marks(text: str) -> int:
     """Count the bytes of the marks at the end, minus those that may compose with a letter."""
-    marks = list(takewhile(unicodedata.combining, reversed(text)))
-    return len("".join(marks).encode()) - 16
+    return len("".join(_marks_at_end(text)).encode()) - 16
+
+
+def _marks_at_end(text: str) -> Iterator[str]:
+    return takewhile(unicodedata.combining, reversed(text))

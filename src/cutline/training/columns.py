@@ -35,7 +35,8 @@ def texts_in_column(source: Any, column: str) -> Iterator[Any]:
         column: the name.
 
     Raises:
-        TypeError: an item of the iterable is neither row nor table; names it.
+        TypeError: an item of the iterable is neither row nor table, and is named; or the column of
+            a table is one value, as in a row.
         SourceError: (a ValueError) there is no such column, or more than one; or the items are
             texts.
 
@@ -67,7 +68,13 @@ def _values(table: Any, names: list[Any], column: str) -> Iterator[Any]:
         raise SourceError(f"more than one column {column!r}")
     if column not in names:
         raise SourceError(no_column(column, names))
-    return map(_plain, table[column])
+    values = table[column]
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise TypeError(
+            f"column {column!r} must have many texts, got {type(values).__name__}: pass rows in a "
+            "list"
+        )
+    return map(_plain, values)
 
 
 def _plain(value: Any) -> Any:

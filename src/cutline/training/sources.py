@@ -5,7 +5,7 @@ import glob
 import os
 import stat
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
@@ -260,7 +260,7 @@ def open_source(
     """
     if isinstance(source, DocumentSource):
         return source
-    if isinstance(source, (list, tuple)) and source and isinstance(source[0], Mapping):
+    if isinstance(source, (list, tuple)) and source and column_names(source[0]) is not None:
         source = iter(source)
     if isinstance(source, (str, os.PathLike, list, tuple)):
         try:

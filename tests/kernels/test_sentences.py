@@ -50,7 +50,7 @@ GOES_ON_AFTER_GUILLEMET = regex.compile(
     r"[\p{SB=Lower}\p{SB=SContinue}\p{SB=Sep}\p{SB=CR}\p{SB=LF}]|\Z"
 )
 IN_TITLE = regex.compile(r"[《〈][^》〉\r\n\x85\u2028\u2029]*\Z")
-IN_QUOTE = regex.compile(r"\p{SB=STerm}\p{SB=Close}+\p{SB=Sp}*$")
+IN_QUOTE = regex.compile(r"\p{SB=STerm}\p{SB=Close}+\p{SB=Sp}*\Z")
 LOWER = regex.compile(r"\p{SB=Lower}")
 IN_ADDRESS = regex.compile(r"(?<=[?!])(?:[a-z0-9]|[A-Za-z0-9_]{0,16}=)")
 BEFORE_IMAGE = regex.compile(r"(?<![^\p{SB=Sp}\p{SB=Sep}\p{SB=CR}\p{SB=LF}\p{Ps}\p{Pi}])!(?=\[)")

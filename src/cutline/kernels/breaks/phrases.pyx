@@ -1,9 +1,9 @@
 """Where phrases end: words after which a reader pauses.
 
 That is after a comma, a colon, a dash, a closing bracket or quote, or the end of a sentence, and the
-blanks after it. Without a blank, only after the commas and the like of Chinese and Japanese, after
-`,`, `;` and `}` in data and code, and between the tags of a document. Thai, Lao, Khmer and Burmese
-have blanks between phrases alone.
+blanks after it, but not those that a line begins with. Without a blank, only after the commas and
+the like of Chinese and Japanese, after `,`, `;` and `}` in data and code, and between the tags of a
+document. Thai, Lao, Khmer and Burmese have blanks between phrases alone.
 
 Nothing before `start` counts, and at most MOST_BLANKS blanks before a place, or what tells that an
 abbreviation is there.
@@ -37,20 +37,27 @@ cdef bint ends_phrase(
 cdef bint pauses_at(const Characters* text, Py_ssize_t start, Py_ssize_t at) noexcept nogil:
     cdef Py_ssize_t earliest = max(start, at - MOST_BLANKS), place = at - 1
     cdef uint32_t sign = char_at(text, place), found = properties_of(sign)
-    cdef bint ends_line = False
-    if properties_of(char_at(text, at)) & SPACE:
+    cdef uint32_t following = properties_of(char_at(text, at))
+    cdef bint is_at_line = ends_line(found), has_line_end = False
+    if following & SPACE and (not is_at_line or ends_line(following)):
         return False
     if not found & SPACE:
         return pauses_at_once(text, at, sign, found)
     while place > earliest and properties_of(char_at(text, place)) & SPACE:
-        ends_line |= LINE_ENDS >> (properties_of(char_at(text, place)) & SENTENCE_MASK) & 1
+        has_line_end |= ends_line(properties_of(char_at(text, place)))
         place -= 1
+    if has_line_end and not is_at_line:
+        return False            # the blanks are the next line's
     found = properties_of(char_at(text, place))
     if found & PHRASAL:
-        return not ends_line and properties_of(char_at(text, at)) & PHRASAL != 0
+        return not has_line_end and following & PHRASAL != 0
     if found & SENTENCE_MASK == SB_ATERM and is_after_abbreviation(text, start, at):
         return False
     return PAUSES >> (found & SENTENCE_MASK) & 1 and not found & OPENING
+
+
+cdef inline bint ends_line(uint32_t properties) noexcept nogil:
+    return LINE_ENDS >> (properties & SENTENCE_MASK) & 1
 
 
 cdef bint pauses_at_once(

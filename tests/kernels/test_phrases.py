@@ -20,7 +20,7 @@ PHRASE_END = regex.compile(
     rf"(?<={PAUSE}(?:{NO_LINE_END}){{1,7}})(?!{SPACE})"
     rf"|(?<={PAUSE}{SPACE}{{0,6}}{LINE_END})(?!{LINE_END})"
     rf"|(?<={THAI}(?:{NO_LINE_END}){{1,7}})(?={THAI})"
-    rf"|(?<=[,;}}]|(?=[\u2E80-\U0010FFFF]){PAUSE})(?!{SPACE})|(?<=>)(?=<[^/])"
+    rf"|(?<=}})(?=[\p{{L}}\p{{N}}#])|(?<=[,;]|(?=[\u2E80-\U0010FFFF]){PAUSE})(?!{SPACE})|(?<=>)(?=<[^/])"
 )
 
 
@@ -56,6 +56,7 @@ def test_phrases_of_random_texts() -> None:
         "  ",
         "></",
         "><",
+        *"}#",
         " " * 9,
     ]
     for _ in range(2_000):
@@ -73,7 +74,7 @@ def test_phrases_of_random_texts() -> None:
         "มีกรุงเทพมหานครเป็นเมืองหลวง |และมีประชากร 66 ล้านคน |แต่ยัง",
         "ស្ថិតនៅក្នុង |មានរាជធានី",
         '<a id="1">|<b>Saws</b></a>|<a id="2">|<c/>|<b>Glue</b></a>',
-        "a{b:c;|d:e}|f{g:h}",
+        "a{b:c;|d:e}|f{g:h}|#l{m:n} |{o}/{p}{q}",
         "a,\n|    b,  \r\n|\tc,\n|d, |e",
         "(1,|'a b'),|(2,|'c')",
     ],

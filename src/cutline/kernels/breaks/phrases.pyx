@@ -15,7 +15,7 @@ from cutline.kernels.base.characters cimport char_at
 from cutline.kernels.base.common cimport uint32_t
 from cutline.kernels.breaks.abbreviations cimport is_after_abbreviation
 from cutline.kernels.breaks.text_properties cimport (
-    OPENING, PHRASAL, SB_ATERM, SB_CLOSE, SB_CR, SB_LF, SB_SCONTINUE, SB_SEP, SB_STERM,
+    LETTER, OPENING, PHRASAL, SB_ATERM, SB_CLOSE, SB_CR, SB_LF, SB_SCONTINUE, SB_SEP, SB_STERM,
     SENTENCE_MASK, SPACE, properties_of,
 )
 from cutline.kernels.breaks.words cimport ends_word
@@ -64,10 +64,13 @@ cdef bint pauses_at_once(
     const Characters* text, Py_ssize_t at, uint32_t sign, uint32_t found
 ) noexcept nogil:
     """Whether a phrase ends with a sign and no blank after it."""
-    if sign == c"," or sign == c";" or sign == c"}":
+    cdef uint32_t following = char_at(text, at)
+    if sign == c"," or sign == c";":
         return True
+    if sign == c"}":            # not as in `{name}/file` and `{a}{b}`
+        return properties_of(following) & LETTER != 0 or following == c"#"
     if sign == c">":
-        return at + 1 < text.n and char_at(text, at) == c"<" and char_at(text, at + 1) != c"/"
+        return at + 1 < text.n and following == c"<" and char_at(text, at + 1) != c"/"
     return (
         sign >= FIRST_WIDE and PAUSES >> (found & SENTENCE_MASK) & 1 and not found & OPENING
     )

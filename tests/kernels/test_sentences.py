@@ -312,11 +312,15 @@ def test_a_sentence_has_its_addresses_markup_and_references(sentence: str) -> No
         '김 박사는 "안녕하세요."라고 말했다. | 네. | ',
         "「元気ですか？」と彼は言った。|「はい。」って。|",
         "《你好！李焕英》很好看。|是的。|",
-        "No. | I said no. | It was red. | Take his cap, old chap. | A str. | See No. 5, chap. 3, Fig. 4. | ",
+        "No. | I said no. | It was red. | Take his cap, old chap. | A str. | "
+        "See No. 5, chap. 3, Fig. 4. | ",
         "Это я. | Он думал о нем. | См. рис. 5. | Вот рис. | Она ушла. | ",
-        "Dov’è chi è. | Det är vad han gör. | Den är ny. | Ich sage es dir. | Quiero ir. | Ez ő. | ",
-        "Cäsar starb 44 v. Chr. in Rom. | Murió en 300 a. C. en Roma. | Til 5 f. Kr. i Oslo. | Το 44 π. Χ. έγινε. | ",
-        "Add 5 m. | Chris has 5 m. | Then I can't. | Open saw.c. | Then go, see no. 5. | No, I said no. | Go. | ",
+        "Dov’è chi è. | Det är vad han gör. | Den är ny. | "
+        "Ich sage es dir. | Quiero ir. | Ez ő. | ",
+        "Cäsar starb 44 v. Chr. in Rom. | Murió en 300 a. C. en Roma. | "
+        "Til 5 f. Kr. i Oslo. | Το 44 π. Χ. έγινε. | ",
+        "Add 5 m. | Chris has 5 m. | Then I can't. | "
+        "Open saw.c. | Then go, see no. 5. | No, I said no. | Go. | ",
     ],
 )
 def test_full_stops_of_many_languages(text: str) -> None:

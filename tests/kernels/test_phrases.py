@@ -15,15 +15,17 @@ LINE_END = r"[\r\n\x85\u2028\u2029]"
 OPENING = r"[\p{Ps}\p{Pi}]"
 PAUSE = rf"(?:(?!{OPENING})[\p{{SB=ATerm}}\p{{SB=STerm}}\p{{SB=SContinue}}\p{{SB=Close}}]|[།༎༏༐༑༔])"
 NO_LINE_END = rf"(?!{LINE_END}){SPACE}"
+THAI = r"\p{Line_Break=Complex_Context}"
 PHRASE_END = regex.compile(
-    rf"(?:{PAUSE}{SPACE}{{1,7}}"
-    rf"|\p{{Line_Break=Complex_Context}}(?:{NO_LINE_END}){{1,7}}(?=\p{{Line_Break=Complex_Context}})"
-    rf"|[,;}}]|>(?=<[^/])|(?=[\u2E80-\U0010FFFF]){PAUSE})(?!{SPACE})"
+    rf"(?<={PAUSE}(?:{NO_LINE_END}){{1,7}})(?!{SPACE})"
+    rf"|(?<={PAUSE}{SPACE}{{0,6}}{LINE_END})(?!{LINE_END})"
+    rf"|(?<={THAI}(?:{NO_LINE_END}){{1,7}})(?={THAI})"
+    rf"|(?<=}})(?=[\p{{L}}\p{{N}}#])|(?<=[,;]|(?=[\u2E80-\U0010FFFF]){PAUSE})(?!{SPACE})|(?<=>)(?=<[^/])"
 )
 
 
 def phrases(text: str) -> list[int]:
-    found = {match.end() for match in PHRASE_END.finditer(text, overlapped=True)} | {len(text)}
+    found = {match.end() for match in PHRASE_END.finditer(text)} | {len(text)}
     ended = (place for place in find_breaks(text, WORD, 0, 0, len(text)) if place in found)
     return [
         place for place in ended if not (is_blank(text, place) and is_abbreviated(text, 0, place))
@@ -54,6 +56,7 @@ def test_phrases_of_random_texts() -> None:
         "  ",
         "></",
         "><",
+        *"}#",
         " " * 9,
     ]
     for _ in range(2_000):
@@ -71,7 +74,8 @@ def test_phrases_of_random_texts() -> None:
         "มีกรุงเทพมหานครเป็นเมืองหลวง |และมีประชากร 66 ล้านคน |แต่ยัง",
         "ស្ថិតនៅក្នុង |មានរាជធានី",
         '<a id="1">|<b>Saws</b></a>|<a id="2">|<c/>|<b>Glue</b></a>',
-        "a{b:c;|d:e}|f{g:h}",
+        "a{b:c;|d:e}|f{g:h}|#l{m:n} |{o}/{p}{q}",
+        "a,\n|    b,  \r\n|\tc,\n|d, |e",
         "(1,|'a b'),|(2,|'c')",
     ],
 )

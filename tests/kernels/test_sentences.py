@@ -23,10 +23,12 @@ SPACE = r"[\p{White_Space}\x1C-\x1F]"
 FIRST = r"(?:^|[^\p{L}\p{N}\p{SB=Extend}\p{SB=Format}])"
 CAPITAL = rf"{FIRST}(?:\p{{Lu}}|(\p{{Lu}})\1){EXTEND}*"
 OTHER_LETTER = (
-    r"[[\p{SB=Lower}--\p{Lu}]"
+    r"[[\p{SB=Lower}--[\p{Lu}яєèéåöő]]"
     r"[\p{SB=OLetter}--[\u1100-\u11FF\u2E80-\uA4CF\uA960-\uA97F\uAC00-\uD7FF\uF900-\uFAFF\U0001B000-\U0010FFFF]]]"
 )
 INITIAL = rf"(?:^|[\p{{Ps}}\p{{Pi}}]|(?:^|\P{{SB=Numeric}}){SPACE}){OTHER_LETTER}{EXTEND}*"
+BEFORE_ERA = regex.compile(rf"(?V1){SPACE}{OTHER_LETTER}{EXTEND}*\.$")
+ERA = regex.compile(r"(?=[CKHΧ])[\p{L}\p{N}]{1,3}\.")
 ORDINAL = rf"{FIRST}{BEFORE_ORDINALS}{SPACE}+(?:\p{{SB=Numeric}}{{1,3}}|[IVXLC]+)"
 NO_END = regex.compile(
     rf"(?V1)(?:{FIRST}{ABBREVIATIONS}|{CAPITAL}|{INITIAL}|{ORDINAL})\.$", regex.VERSION1
@@ -48,7 +50,7 @@ GOES_ON_AFTER_GUILLEMET = regex.compile(
     r"[\p{SB=Lower}\p{SB=SContinue}\p{SB=Sep}\p{SB=CR}\p{SB=LF}]|\Z"
 )
 IN_TITLE = regex.compile(r"[《〈][^》〉\r\n\x85\u2028\u2029]*\Z")
-IN_QUOTE = regex.compile(r"\p{SB=STerm}\p{SB=Close}+\p{SB=Sp}*$")
+IN_QUOTE = regex.compile(r"\p{SB=STerm}\p{SB=Close}+\p{SB=Sp}*\Z")
 LOWER = regex.compile(r"\p{SB=Lower}")
 IN_ADDRESS = regex.compile(r"(?<=[?!])(?:[a-z0-9]|[A-Za-z0-9_]{0,16}=)")
 BEFORE_IMAGE = regex.compile(r"(?<![^\p{SB=Sp}\p{SB=Sep}\p{SB=CR}\p{SB=LF}\p{Ps}\p{Pi}])!(?=\[)")
@@ -109,6 +111,7 @@ def is_abbreviated(text: str, start: int, place: int) -> bool:
     return bool(
         NO_END.search(near)
         or (NUMBER.match(text, place) and NO_END_BEFORE_NUMBER.search(near))
+        or (ERA.match(text, place) and BEFORE_ERA.search(near))
         or (sign and (sign[1] or earliest == start))
     )
 
@@ -204,6 +207,9 @@ STRINGS = [
     "。」と",
     "can't. ",
     "ул. ",
+    "4 v. ",
+    "Chr.",
+    "X я. ",
 ]
 parts = st.sampled_from([*SIGNS, *LINE_ENDS, *STRINGS])
 
@@ -306,7 +312,15 @@ def test_a_sentence_has_its_addresses_markup_and_references(sentence: str) -> No
         '김 박사는 "안녕하세요."라고 말했다. | 네. | ',
         "「元気ですか？」と彼は言った。|「はい。」って。|",
         "《你好！李焕英》很好看。|是的。|",
-        "Add 5 m. | Then I can't. | Open saw.c. | Then go, see no. 5. | No, I said no. | Go. | ",
+        "No. | I said no. | It was red. | Take his cap, old chap. | A str. | "
+        "See No. 5, chap. 3, Fig. 4. | ",
+        "Это я. | Он думал о нем. | См. рис. 5. | Вот рис. | Она ушла. | ",
+        "Dov’è chi è. | Det är vad han gör. | Den är ny. | "
+        "Ich sage es dir. | Quiero ir. | Ez ő. | ",
+        "Cäsar starb 44 v. Chr. in Rom. | Murió en 300 a. C. en Roma. | "
+        "Til 5 f. Kr. i Oslo. | Το 44 π. Χ. έγινε. | ",
+        "Add 5 m. | Chris has 5 m. | Then I can't. | "
+        "Open saw.c. | Then go, see no. 5. | No, I said no. | Go. | ",
     ],
 )
 def test_full_stops_of_many_languages(text: str) -> None:

@@ -11,7 +11,7 @@ from cutline import boundaries, sentence_windows
 from tests.integrations.samples import FISH, REPEATED, UNUSUAL
 from tests.oracles import counter
 
-KINDS = ("paragraph", "line", "sentence", "word", "grapheme", "character")
+KINDS = ("paragraph", "line", "sentence", "phrase", "word", "grapheme", "character")
 TEXTS = {"fish": FISH, "repeated": REPEATED, "unusual": UNUSUAL, "empty": "", "white": " \n\n "}
 
 
@@ -23,7 +23,7 @@ def test_boundaries_rise_to_the_end_of_the_text(text: str, kind: str) -> None:
     assert not text or found[0] > 0
 
 
-@pytest.mark.parametrize("kind", ["sentence", "word", "paragraph"])
+@pytest.mark.parametrize("kind", ["sentence", "phrase", "word", "paragraph"])
 def test_boundaries_are_those_that_chunks_end_at(kind: str) -> None:
     text = FISH + UNUSUAL
     ends = set(boundaries(text, kind))

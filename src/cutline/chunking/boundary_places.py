@@ -9,7 +9,7 @@ __all__ = ["boundaries"]
 
 
 def boundaries(text: str, kind: LevelLike) -> list[int]:
-    """Return where the sentences of a text end, or its paragraphs, lines, words or graphemes.
+    """Return where sentences of a text end, or paragraphs, lines, phrases, words or graphemes.
 
     The same places as `TextChunker` uses, which tells whether a line end wraps a sentence by the
     text from the chunk's start on; here it is that of the whole text.

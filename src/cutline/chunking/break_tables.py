@@ -34,7 +34,8 @@ def words_before_stops() -> list[list[str]]:
         lines = [line for line in file if not line.startswith("#")]
     abbreviations, *others = "".join(lines).split("== ")
     parts = [abbreviations.split(), *(part.partition("\n")[2].split() for part in others)]
-    parts[0] += [word[0].upper() + word[1:] for word in parts[0] if word[0].islower()]
+    for part in parts[:2]:
+        part += [word[0].upper() + word[1:] for word in part if word[0].islower()]
     return parts
 
 

@@ -495,8 +495,8 @@ _SIZES = [
         "--by",
         type=_KINDS,
         default="auto",
-        help="Where to cut: as suits the file, by its name; anywhere; at paragraphs, sentences or "
-        "words; at Markdown blocks; or at functions and statements.",
+        help="Where to cut: as suits the file, by its name; anywhere; at paragraphs, sentences, "
+        "phrases or words; at Markdown blocks; or at functions and statements.",
     ),
     click.option(
         "--chunk-size",

@@ -1,7 +1,7 @@
 """Full stops that end no sentence: after abbreviations, initials, ordinal numbers and signs of lists.
 
 The language of a text is not known, so the words are those of all languages. What is said of a place
-depends on MOST_BEFORE characters before it, and the one after it.
+depends on MOST_BEFORE characters before it, and on MOST_OF_ERA after it.
 
 Guarded by tests/kernels/test_sentences.py.
 """
@@ -17,6 +17,7 @@ cdef enum:
     MOST_BEFORE = 16            # characters that are looked at, blanks included
     MOST_DIGITS = 3             # of an ordinal number
     MOST_OF_SIGN = 5            # of a list: as in `viii.`, `10.2.`
+    MOST_OF_ERA = 4             # as in `44 v. Chr.`, the stop included
     LINE_ENDS = 1 << SB_CR | 1 << SB_LF | 1 << SB_SEP
     CASED = 1 << SB_LOWER | 1 << SB_UPPER
 
@@ -35,7 +36,7 @@ cdef bint is_after_abbreviation(
     if stop <= earliest or char_at(text, stop) != c".":
         return False
     return (
-        is_initial(text, earliest, stop)
+        is_initial(text, earliest, stop, place)
         or ends_with_word(text, earliest, stop, &tables.abbreviations)
         or (
             following & SENTENCE_MASK == SB_NUMERIC
@@ -61,7 +62,7 @@ cdef inline bint begins_word(
 
 
 cdef bint is_initial(
-    const Characters* text, Py_ssize_t earliest, Py_ssize_t stop
+    const Characters* text, Py_ssize_t earliest, Py_ssize_t stop, Py_ssize_t place
 ) noexcept nogil:
     """Whether a single letter stands before a full stop, or a capital twice: `EE. UU.`"""
     cdef Py_ssize_t at = stop
@@ -77,21 +78,41 @@ cdef bint is_initial(
             char_at(text, at - 1) == char_at(text, at) and begins_word(text, earliest, at - 1)
         )
     letter &= SENTENCE_MASK
-    if letter != SB_LOWER and (letter != SB_OLETTER or is_word_alone(char_at(text, at))):
+    if (letter != SB_LOWER and letter != SB_OLETTER) or is_word_alone(char_at(text, at)):
         return False
     if at == earliest:
         return True
-    # Not as in `can't.` and `saw.c.`; nor as in `5 m.`, a unit.
+    # Not as in `can't.` and `saw.c.`; nor as in `5 m.`, a unit, but as in `44 v. Chr.`
     before = properties_of(char_at(text, at - 1))
     if before & OPENING:
         return True
-    return before & SPACE != 0 and (at - 1 == earliest or kind_at(text, at - 2) != SB_NUMERIC)
+    return before & SPACE != 0 and (
+        at - 1 == earliest or kind_at(text, at - 2) != SB_NUMERIC or is_before_era(text, place)
+    )
+
+
+cdef bint is_before_era(const Characters* text, Py_ssize_t place) noexcept nogil:
+    """Whether an abbreviation of Christ's name follows: `C.`, `Chr.`, `Kr.`, `Hr.`, `Χ.`"""
+    cdef Py_ssize_t end = min(text.n, place + MOST_OF_ERA), at = place
+    cdef uint32_t first
+    if place == text.n:
+        return False
+    first = char_at(text, place)
+    if first != c"C" and first != c"K" and first != c"H" and first != 0x3A7:
+        return False
+    while at < end and properties_of(char_at(text, at)) & LETTER:
+        at += 1
+    return at < end and char_at(text, at) == c"."
 
 
 cdef inline bint is_word_alone(uint32_t code_point) noexcept nogil:
-    """Whether a letter without case is often a word: those of Chinese, Japanese and Korean."""
+    """Whether a letter often ends a sentence as a word, as `я`, `é`, and those of Chinese, Japanese
+    and Korean.
+    """
     return (
-        0x1100 <= code_point < 0x1200 or 0x2E80 <= code_point < 0xA4D0
+        code_point == 0x44F or code_point == 0x454 or code_point == 0xE8 or code_point == 0xE9
+        or code_point == 0xE5 or code_point == 0xF6 or code_point == 0x151
+        or 0x1100 <= code_point < 0x1200 or 0x2E80 <= code_point < 0xA4D0
         or 0xA960 <= code_point < 0xA980 or 0xAC00 <= code_point < 0xD800
         or 0xF900 <= code_point < 0xFB00 or code_point >= 0x1B000
     )

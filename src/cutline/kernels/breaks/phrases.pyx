@@ -1,9 +1,9 @@
 """Where phrases end: words after which a reader pauses.
 
 That is after a comma, a colon, a dash, a closing bracket or quote, or the end of a sentence, and the
-blanks after it. Without a blank, only after the commas and the like of Chinese and Japanese, after
-`,`, `;` and `}` in data and code, and between the tags of a document. Thai, Lao, Khmer and Burmese
-have blanks between phrases alone.
+blanks after it, but not those that a line begins with. Without a blank, only after the commas and
+the like of Chinese and Japanese, after `,`, `;` and `}` in data and code, and between the tags of a
+document. Thai, Lao, Khmer and Burmese have blanks between phrases alone.
 
 Nothing before `start` counts, and at most MOST_BLANKS blanks before a place, or what tells that an
 abbreviation is there.
@@ -15,7 +15,7 @@ from cutline.kernels.base.characters cimport char_at
 from cutline.kernels.base.common cimport uint32_t
 from cutline.kernels.breaks.abbreviations cimport is_after_abbreviation
 from cutline.kernels.breaks.text_properties cimport (
-    OPENING, PHRASAL, SB_ATERM, SB_CLOSE, SB_CR, SB_LF, SB_SCONTINUE, SB_SEP, SB_STERM,
+    LETTER, OPENING, PHRASAL, SB_ATERM, SB_CLOSE, SB_CR, SB_LF, SB_SCONTINUE, SB_SEP, SB_STERM,
     SENTENCE_MASK, SPACE, properties_of,
 )
 from cutline.kernels.breaks.words cimport ends_word
@@ -37,30 +37,40 @@ cdef bint ends_phrase(
 cdef bint pauses_at(const Characters* text, Py_ssize_t start, Py_ssize_t at) noexcept nogil:
     cdef Py_ssize_t earliest = max(start, at - MOST_BLANKS), place = at - 1
     cdef uint32_t sign = char_at(text, place), found = properties_of(sign)
-    cdef bint ends_line = False
-    if properties_of(char_at(text, at)) & SPACE:
+    cdef uint32_t following = properties_of(char_at(text, at))
+    cdef bint is_at_line = ends_line(found), has_line_end = False
+    if following & SPACE and (not is_at_line or ends_line(following)):
         return False
     if not found & SPACE:
         return pauses_at_once(text, at, sign, found)
     while place > earliest and properties_of(char_at(text, place)) & SPACE:
-        ends_line |= LINE_ENDS >> (properties_of(char_at(text, place)) & SENTENCE_MASK) & 1
+        has_line_end |= ends_line(properties_of(char_at(text, place)))
         place -= 1
+    if has_line_end and not is_at_line:
+        return False            # the blanks are the next line's
     found = properties_of(char_at(text, place))
     if found & PHRASAL:
-        return not ends_line and properties_of(char_at(text, at)) & PHRASAL != 0
+        return not has_line_end and following & PHRASAL != 0
     if found & SENTENCE_MASK == SB_ATERM and is_after_abbreviation(text, start, at):
         return False
     return PAUSES >> (found & SENTENCE_MASK) & 1 and not found & OPENING
+
+
+cdef inline bint ends_line(uint32_t properties) noexcept nogil:
+    return LINE_ENDS >> (properties & SENTENCE_MASK) & 1
 
 
 cdef bint pauses_at_once(
     const Characters* text, Py_ssize_t at, uint32_t sign, uint32_t found
 ) noexcept nogil:
     """Whether a phrase ends with a sign and no blank after it."""
-    if sign == c"," or sign == c";" or sign == c"}":
+    cdef uint32_t following = char_at(text, at)
+    if sign == c"," or sign == c";":
         return True
+    if sign == c"}":            # not as in `{name}/file` and `{a}{b}`
+        return properties_of(following) & LETTER != 0 or following == c"#"
     if sign == c">":
-        return at + 1 < text.n and char_at(text, at) == c"<" and char_at(text, at + 1) != c"/"
+        return at + 1 < text.n and following == c"<" and char_at(text, at + 1) != c"/"
     return (
         sign >= FIRST_WIDE and PAUSES >> (found & SENTENCE_MASK) & 1 and not found & OPENING
     )

@@ -23,8 +23,8 @@ SPACE = r"[\p{White_Space}\x1C-\x1F]"
 FIRST = r"(?:^|[^\p{L}\p{N}\p{SB=Extend}\p{SB=Format}])"
 CAPITAL = rf"{FIRST}(?:\p{{Lu}}|(\p{{Lu}})\1){EXTEND}*"
 OTHER_LETTER = (
-    r"[[\p{SB=Lower}--[\p{Lu}яєèéåöő]]"
-    r"[\p{SB=OLetter}--[\u1100-\u11FF\u2E80-\uA4CF\uA960-\uA97F\uAC00-\uD7FF\uF900-\uFAFF\U0001B000-\U0010FFFF]]]"
+    r"[[\p{SB=Lower}\p{SB=OLetter}]--[\p{Lu}яєèéåöő\u1100-\u11FF\u2E80-\uA4CF\uA960-\uA97F"
+    r"\uAC00-\uD7FF\uF900-\uFAFF\U0001B000-\U0010FFFF]]"
 )
 INITIAL = rf"(?:^|[\p{{Ps}}\p{{Pi}}]|(?:^|\P{{SB=Numeric}}){SPACE}){OTHER_LETTER}{EXTEND}*"
 BEFORE_ERA = regex.compile(rf"(?V1){SPACE}{OTHER_LETTER}{EXTEND}*\.$")

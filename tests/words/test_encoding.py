@@ -102,6 +102,32 @@ def test_slices_and_cuts_are_those_of_the_slices_encoded(
 
 
 @pytest.mark.parametrize(("kind", "name"), CASES)
+def test_slices_that_begin_with_white_space_of_many_kinds(
+    kind: str, name: str, tmp_path: Path
+) -> None:
+    """At the start of a slice it is cut off by some, though it is not inside of a text."""
+    rng = random.Random(f"{kind}{name}")
+    oracle, encoding = both(kind, name, rng, tmp_path)
+    for _ in range(20):
+        white = rng.choice(("  \n", " \xa0\n\u3000\x1c\u0301"))
+        text = "".join(
+            "".join(rng.choices("abc", k=rng.randint(1, 3)))
+            + "".join(rng.choices(white, k=rng.randint(1, 4)))
+            for _ in range(3)
+        )
+        n = len(text)
+        spans = [(start, end) for end in range(n + 1) for start in range(end + 1)]
+        counts = [len(ids(oracle, text[start:end])) for start, end in spans]
+        counter = encoding.intervals(text)
+        assert [*counter.count_many(spans)] == counts, ascii(text)
+        known = dict(zip(spans, counts, strict=True))
+        for start in range(n + 1):
+            for budget in range(4):
+                best = max(end for end in range(start, n + 1) if known[start, end] <= budget)
+                assert counter.split_at(start, budget) == best, (ascii(text), start, budget)
+
+
+@pytest.mark.parametrize(("kind", "name"), CASES)
 def test_slices_and_cuts_of_long_words_beside_awkward_characters(
     kind: str, name: str, tmp_path: Path
 ) -> None:

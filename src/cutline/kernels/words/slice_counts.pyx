@@ -37,6 +37,9 @@ cdef class SliceCounts(TextStarts):
         head.asked = start
         head.start = self.after_white(start)
         head.first = self.first_start(state, head.start)
+        if head.first == head.start and begins_entangled(&self.starts, head.first):
+            # What is cut off at the start of a text is a part of it, where others precede it.
+            head.first = next_start(&self.starts, head.first + 1)
         head.tokens = 0 if head.first == head.start else UNKNOWN
         return NO_MEMORY if head.first == NO_MEMORY else 0
 

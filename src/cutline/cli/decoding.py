@@ -100,14 +100,14 @@ class TextReader:
             raise _wrong_bytes(error, 0, content[:_HEAD_BYTES], codec) from error
         except UnicodeError as error:  # of other codecs: no mark where there must be one, say
             raise InputError(f"the file is not in {self.encoding}: {error}") from error
+        if codec == _UTF8 or not has_surrogates(text):  # which utf-7 may write, say
+            return text
         if self.errors == "replace":
             return without_surrogates(text)
-        if has_surrogates(text):  # as utf-7 may write them
-            raise InputError(
-                f"the file has a lone surrogate in {codec}, which no UTF-8 has: pass --errors "
-                "replace to read it as U+FFFD"
-            )
-        return text
+        raise InputError(
+            f"the file has a lone surrogate in {codec}, which no UTF-8 has: pass --errors replace "
+            "to read it as U+FFFD"
+        )
 
     def utf8(self, content: bytes) -> bytes:
         r"""Return a file's content as valid UTF-8: `text`, mostly without the str.

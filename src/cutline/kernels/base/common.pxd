@@ -18,6 +18,7 @@ cdef extern from "native.h":
     void store64 "cutline_store64"(uint8_t* target, uint64_t word) noexcept nogil
     Py_ssize_t continuations "cutline_continuations"(const uint8_t* text, Py_ssize_t n) noexcept nogil
     const uint64_t* low_bytes "cutline_low_bytes"   # [n]: mask of the lowest n bytes, -8 to 16
+    const uint64_t HIGH_BITS "CUTLINE_HIGH_BITS"    # of each byte of a word
     const uint64_t LONGER "cutline_longer"      # in the key of a piece that is not short
 
 cdef extern from "string.h" nogil:
@@ -47,6 +48,15 @@ cdef enum:
 cdef struct Key:
     uint64_t low
     uint64_t high
+
+
+cdef inline uint64_t reversed_bytes(uint64_t word) noexcept nogil:
+    """The word whose lowest byte is the other one's highest."""
+    word = word >> 32 | word << 32
+    word = (word & <uint64_t> 0xFFFF0000FFFF0000) >> 16 | (word & <uint64_t> 0x0000FFFF0000FFFF) << 16
+    return (
+        (word & <uint64_t> 0xFF00FF00FF00FF00) >> 8 | (word & <uint64_t> 0x00FF00FF00FF00FF) << 8
+    )
 
 
 cdef inline Key short_key(const uint8_t* piece, Py_ssize_t n, const uint8_t* limit) noexcept nogil:
@@ -187,7 +197,7 @@ cdef inline Py_ssize_t characters_in(
     while at < n and at + 8 <= readable:
         word = load64(text + at) & low_bytes[min(n - at, 8)]
         # The top bit of each byte that continues a character: it is 10......
-        word &= ~(word << 1) & <uint64_t> 0x8080808080808080
+        word &= ~(word << 1) & HIGH_BITS
         if word != 0:
             count -= (word >> 7) * <uint64_t> 0x0101010101010101 >> 56
         at += 8

@@ -5,12 +5,11 @@ Guarded by tests/kernels/test_json_text.py.
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 
-from cutline.kernels.base.common cimport int64_t, load64, memcpy, memset, uint8_t, uint64_t
+from cutline.kernels.base.common cimport HIGH_BITS, int64_t, load64, memcpy, memset, uint8_t, uint64_t
 
 cdef enum:
     DIGITS = 20     # of a number at most, its sign included
 
-cdef uint64_t HIGH_BITS = <uint64_t> 0x8080808080808080
 cdef uint64_t ONES = <uint64_t> 0x0101010101010101
 
 # What stands after the backslash, by byte; 0: the byte stands for itself.

@@ -112,6 +112,9 @@ static const uint64_t cutline_byte_masks[25] = {
 };
 static const uint64_t *const cutline_low_bytes = cutline_byte_masks + 8;
 
+/* The highest bit of each byte: set where that is no ASCII. */
+#define CUTLINE_HIGH_BITS ((uint64_t)0x8080808080808080)
+
 /* An odd number and its inverse modulo 2**64: for the rolling hash of a text's bytes. */
 #define CUTLINE_MATCH_FACTOR ((uint64_t)0x9E3779B97F4A7C15)
 #define CUTLINE_MATCH_INVERSE ((uint64_t)0xF1DE83E19937733D)
@@ -288,7 +291,7 @@ static inline Py_ssize_t cutline_continuations(const uint8_t *text, Py_ssize_t n
     uint64_t sum = 0;
     for (; at < n; at += 8) {
         uint64_t word = cutline_load64(text + at);
-        word &= ~(word << 1) & 0x8080808080808080u;
+        word &= ~(word << 1) & CUTLINE_HIGH_BITS;
         sum += (word >> 7) * 0x0101010101010101u >> 56;
     }
     return (Py_ssize_t)sum;

@@ -9,7 +9,7 @@ from cpython.ref cimport Py_DECREF
 from cpython.unicode cimport PyUnicode_AsUTF8String
 
 from cutline.kernels.base.characters cimport Characters, Unit, characters_of, utf8_bytes, write_utf8
-from cutline.kernels.base.common cimport load64, memcpy, uint16_t, uint32_t, uint64_t
+from cutline.kernels.base.common cimport HIGH_BITS, load64, memcpy, uint16_t, uint32_t, uint64_t
 
 cdef extern from "Python.h":
     PyObject* new_bytes "PyBytes_FromStringAndSize"(const char* data, Py_ssize_t n) except NULL
@@ -33,7 +33,6 @@ cdef enum:
     SIXTEEN = 16
     LINE = 32       # characters that are taken together where eight before were ASCII
 
-cdef uint64_t HIGH_BITS = <uint64_t> 0x8080808080808080
 cdef Py_ssize_t LONG = 1 << 16  # characters that take CPython some 50 µs
 
 cdef bint has_vectors = prepare_vectors()

@@ -11,7 +11,7 @@ Guarded by tests/kernels/test_encoders.py.
 
 from cutline.kernels.base.late import numpy as np
 
-from cutline.kernels.base.common cimport MERGE_LIMIT, count_dense, load64, memcpy
+from cutline.kernels.base.common cimport HIGH_BITS, MERGE_LIMIT, count_dense, load64, memcpy
 
 cdef class BpeTables:
     """The arrays of a vocabulary, kept alive for the pointers that the kernels read.
@@ -193,7 +193,7 @@ cdef inline bint is_ascii(const uint8_t* piece, Py_ssize_t n) noexcept nogil:
     """Whether all bytes are; asks the last one first, for most pieces are of one script."""
     cdef Py_ssize_t at = n - 1
     while at >= 7:
-        if load64(piece + at - 7) & <uint64_t> 0x8080808080808080:
+        if load64(piece + at - 7) & HIGH_BITS:
             return False
         at -= 8
     while at >= 0 and piece[at] < ASCII:
@@ -265,7 +265,7 @@ cdef Py_ssize_t next_closed_boundary(
     while at < n:
         # Any two ASCII characters stand side by side in some token, or nearly so.
         if before < 0x80:
-            while at + 8 <= n and not load64(piece + at) & <uint64_t> 0x8080808080808080:
+            while at + 8 <= n and not load64(piece + at) & HIGH_BITS:
                 at += 8
                 before = piece[at - 1]
             if at == n:

@@ -9,8 +9,8 @@ Guarded by tests/kernels/test_sentences.py.
 from cutline.kernels.base.characters cimport char_at
 from cutline.kernels.base.common cimport int64_t, uint32_t, uint64_t
 from cutline.kernels.breaks.text_properties cimport (
-    LETTER, OPENING, SB_CR, SB_EXTEND, SB_LF, SB_LOWER, SB_NUMERIC, SB_OLETTER, SB_SEP, SB_UPPER,
-    SENTENCE_MASK, SPACE, UPPER_CASE, WordSet, has_word, next_hash, properties_of, tables,
+    LETTER, OPENING, SB_EXTEND, SB_LOWER, SB_NUMERIC, SB_OLETTER, SB_UPPER, SENTENCE_MASK, SPACE,
+    UPPER_CASE, WordSet, ends_line, has_word, next_hash, properties_of, tables,
 )
 
 cdef enum:
@@ -18,7 +18,6 @@ cdef enum:
     MOST_DIGITS = 3             # of an ordinal number
     MOST_OF_SIGN = 5            # of a list: as in `viii.`, `10.2.`
     MOST_OF_ERA = 4             # as in `44 v. Chr.`, the stop included
-    LINE_ENDS = 1 << SB_CR | 1 << SB_LF | 1 << SB_SEP
     CASED = 1 << SB_LOWER | 1 << SB_UPPER
 
 
@@ -179,10 +178,10 @@ cdef bint is_sign_of_list(
         return False
     while at > earliest:
         found = properties_of(char_at(text, at - 1))
-        if found & LETTER or LINE_ENDS >> (found & SENTENCE_MASK) & 1:
+        if found & LETTER or ends_line(found):
             break
         at -= 1
-    return at == start or at > earliest and LINE_ENDS >> kind_at(text, at - 1) & 1
+    return at == start or at > earliest and ends_line(properties_of(char_at(text, at - 1)))
 
 
 cdef inline bint is_of_small_roman(uint32_t code_point) noexcept nogil:

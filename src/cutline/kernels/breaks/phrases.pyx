@@ -15,15 +15,14 @@ from cutline.kernels.base.characters cimport char_at
 from cutline.kernels.base.common cimport uint32_t
 from cutline.kernels.breaks.abbreviations cimport is_after_abbreviation
 from cutline.kernels.breaks.text_properties cimport (
-    LETTER, OPENING, PHRASAL, SB_ATERM, SB_CLOSE, SB_CR, SB_LF, SB_SCONTINUE, SB_SEP, SB_STERM,
-    SENTENCE_MASK, SPACE, properties_of,
+    LETTER, OPENING, PHRASAL, SB_ATERM, SB_CLOSE, SB_SCONTINUE, SB_STERM, SENTENCE_MASK, SPACE,
+    ends_line, properties_of,
 )
 from cutline.kernels.breaks.words cimport ends_word
 
 cdef enum:
     MOST_BLANKS = 8
     FIRST_WIDE = 0x2E80     # characters from here on have no blanks after them
-    LINE_ENDS = 1 << SB_CR | 1 << SB_LF | 1 << SB_SEP
     PAUSES = 1 << SB_ATERM | 1 << SB_CLOSE | 1 << SB_SCONTINUE | 1 << SB_STERM
 
 
@@ -54,10 +53,6 @@ cdef bint pauses_at(const Characters* text, Py_ssize_t start, Py_ssize_t at) noe
     if found & SENTENCE_MASK == SB_ATERM and is_after_abbreviation(text, start, at):
         return False
     return PAUSES >> (found & SENTENCE_MASK) & 1 and not found & OPENING
-
-
-cdef inline bint ends_line(uint32_t properties) noexcept nogil:
-    return LINE_ENDS >> (properties & SENTENCE_MASK) & 1
 
 
 cdef bint pauses_at_once(

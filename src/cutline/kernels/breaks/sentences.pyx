@@ -16,8 +16,8 @@ from cutline.kernels.base.common cimport NOT_FOUND, uint8_t, uint16_t, uint32_t,
 from cutline.kernels.breaks.abbreviations cimport is_after_abbreviation
 from cutline.kernels.breaks.graphemes cimport is_grapheme_boundary
 from cutline.kernels.breaks.text_properties cimport (
-    LETTER, OPENING, SB_ATERM, SB_CLOSE, SB_CR, SB_EXTEND, SB_LF, SB_LOWER, SB_NUMERIC, SB_OLETTER,
-    SB_OTHER, SB_SCONTINUE, SB_SEP, SB_SP, SB_STERM, SB_UPPER, SENTENCE_MASK, SPACE, UPPER_CASE,
+    LETTER, LINE_ENDS, OPENING, SB_ATERM, SB_CLOSE, SB_EXTEND, SB_LOWER, SB_NUMERIC, SB_OLETTER,
+    SB_OTHER, SB_SCONTINUE, SB_SP, SB_STERM, SB_UPPER, SENTENCE_MASK, SPACE, UPPER_CASE,
     properties_of, tables,
 )
 from cutline.kernels.breaks.wrapping cimport is_wrapped
@@ -40,7 +40,6 @@ cdef enum:
 
 # Sets of classes.
 cdef enum:
-    LINE_ENDS = 1 << SB_CR | 1 << SB_LF | 1 << SB_SEP
     TERMS = 1 << SB_ATERM | 1 << SB_STERM
     DECISIVE = LINE_ENDS | TERMS | 1 << SB_LOWER | 1 << SB_UPPER | 1 << SB_OLETTER
 
@@ -280,17 +279,21 @@ cdef Py_ssize_t after_markup(const Walk* walk, Py_ssize_t place) noexcept nogil:
         goes on in lower case, or the line ends here: that is an end itself.
     """
     cdef Py_ssize_t at = past_markup(walk, place)
-    cdef uint32_t kind
     if at == place or at < walk.end and not (
         (LINE_ENDS | 1 << SB_SP) >> class_at(walk, at) & 1
     ):
         return place
+    return past_blanks(walk, at, LINE_ENDS | 1 << SB_LOWER)
+
+
+cdef Py_ssize_t past_blanks(const Walk* walk, Py_ssize_t at, uint32_t going_on) noexcept nogil:
+    """Go past the blanks after a sentence.
+
+    NOT_FOUND: nothing comes, or a class of these: the sentence goes on, or the line ends.
+    """
     while at < walk.end and class_at(walk, at) == SB_SP:
         at += 1
-    if at == walk.end:
-        return NOT_FOUND
-    kind = class_at(walk, at)
-    return NOT_FOUND if kind == SB_LOWER or LINE_ENDS >> kind & 1 else at
+    return NOT_FOUND if at == walk.end or going_on >> class_at(walk, at) & 1 else at
 
 
 cdef Py_ssize_t past_markup(const Walk* walk, Py_ssize_t place) noexcept nogil:
@@ -330,20 +333,12 @@ cdef Py_ssize_t after_guillemet(const Walk* walk, Py_ssize_t place) noexcept nog
     Returns as `after_markup` does.
     """
     cdef Py_ssize_t at = place + 1
-    cdef uint32_t kind
     if (
         place == walk.end or char_at(walk.text, place) != 0xBB or class_at(walk, place - 1) != SB_SP
         or at < walk.end and properties_of(char_at(walk.text, at)) & (LETTER | OPENING)
     ):
         return place
-    while at < walk.end and class_at(walk, at) == SB_SP:
-        at += 1
-    if at == walk.end:
-        return NOT_FOUND
-    kind = class_at(walk, at)
-    if kind == SB_LOWER or kind == SB_SCONTINUE or LINE_ENDS >> kind & 1:
-        return NOT_FOUND
-    return at
+    return past_blanks(walk, at, LINE_ENDS | 1 << SB_LOWER | 1 << SB_SCONTINUE)
 
 
 cdef bint is_inside_title(const Walk* walk, Py_ssize_t place) noexcept nogil:

@@ -25,6 +25,7 @@ cdef enum:
     SB_SCONTINUE = 11
     SB_STERM = 12
     SB_CLOSE = 13
+    LINE_ENDS = 1 << SB_CR | 1 << SB_LF | 1 << SB_SEP   # a set of these classes
 
 # Word_Break
 cdef enum:
@@ -110,6 +111,10 @@ cdef inline uint32_t properties_of(uint32_t code_point) noexcept nogil:
     return tables.values[
         tables.block_class[block << BLOCK_BITS | (code_point & (1 << BLOCK_BITS) - 1)]
     ]
+
+
+cdef inline bint ends_line(uint32_t properties) noexcept nogil:
+    return LINE_ENDS >> (properties & SENTENCE_MASK) & 1
 
 
 cdef inline uint32_t word_class(uint32_t properties) noexcept nogil:

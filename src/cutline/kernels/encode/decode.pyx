@@ -21,7 +21,7 @@ from cutline.kernels.base.memory import zeroed_memory, zeroed_numbers
 
 from cutline.kernels.base.characters cimport PyUnicode_DATA, Unit
 from cutline.kernels.base.common cimport (
-    char_bytes, count_dense, decode_char, int64_t, is_continuation, likely, load64,
+    HIGH_BITS, char_bytes, count_dense, decode_char, int64_t, is_continuation, likely, load64,
     low_bytes, memcpy, prefetch, unlikely, uint8_t, uint16_t, uint64_t,
 )
 from cutline.kernels.base.utf8 cimport valid_width
@@ -56,8 +56,6 @@ cdef enum:
     ABOVE_BMP = 1 << 26
     PARTIAL = 1 << 27           # it is not valid UTF-8: parts of characters
     INNER = 1 << 28             # its first byte is inside a character
-
-cdef uint64_t HIGH_BITS = <uint64_t> 0x8080808080808080
 
 # By id, NULL until it is first in a list, never freed; the GIL guards it. Memory that nobody has
 # written to takes no room.

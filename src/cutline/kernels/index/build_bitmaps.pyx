@@ -4,7 +4,7 @@ Guarded by tests/counting/test_intervals.py.
 """
 
 from cutline.kernels.base.common cimport (
-    INTERRUPTED, MERGE_LIMIT, NO_LIMIT, NO_MEMORY, SHORT_PIECE, char_bytes, characters_in, grow,
+    HIGH_BITS, INTERRUPTED, MERGE_LIMIT, NO_LIMIT, NO_MEMORY, SHORT_PIECE, char_bytes, characters_in, grow,
     is_continuation, load64, memset, uint32_t, uint64_t,
 )
 from cutline.kernels.base.signals cimport is_interrupted
@@ -182,7 +182,7 @@ cdef inline Py_ssize_t first_wide(
     const uint8_t* text, Py_ssize_t at, Py_ssize_t end
 ) noexcept nogil:
     """The place of the first byte in text[at:end] that is not ASCII, or `end`."""
-    while at + 8 <= end and load64(text + at) & <uint64_t> 0x8080808080808080 == 0:
+    while at + 8 <= end and load64(text + at) & HIGH_BITS == 0:
         at += 8
     while at < end and text[at] < 0x80:
         at += 1

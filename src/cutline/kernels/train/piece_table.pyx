@@ -12,7 +12,7 @@ import numpy as np
 
 from cutline.kernels.base.common cimport (
     NO_MEMORY, SHORT_PIECE, TOO_MANY, grow, load64, memcmp, memcpy, memset, padded_key, prefetch,
-    short_key, store64,
+    reversed_bytes, short_key, store64,
 )
 
 cdef extern from "native.h":
@@ -185,15 +185,6 @@ cdef Py_ssize_t count_distinct(const Table* table) noexcept nogil:
     for k in range(table.longer_slots):
         rows += table.longer[k].count != 0
     return rows
-
-
-cdef inline uint64_t reversed_bytes(uint64_t word) noexcept nogil:
-    """The word whose lowest byte is the other one's highest."""
-    word = word >> 32 | word << 32
-    word = (word & <uint64_t> 0xFFFF0000FFFF0000) >> 16 | (word & <uint64_t> 0x0000FFFF0000FFFF) << 16
-    return (
-        (word & <uint64_t> 0xFF00FF00FF00FF00) >> 8 | (word & <uint64_t> 0x00FF00FF00FF00FF) << 8
-    )
 
 
 cdef Py_ssize_t list_rows(const Table* table, Row* rows) noexcept nogil:

@@ -7,7 +7,7 @@ from libc.stdlib cimport calloc, free, malloc, qsort
 
 from cutline.kernels.base.characters cimport utf8_width
 from cutline.kernels.base.common cimport (
-    NONE, characters_in, is_continuation, load64, low_bytes, memset,
+    HIGH_BITS, NONE, characters_in, is_continuation, load64, low_bytes, memset, reversed_bytes,
 )
 
 
@@ -21,8 +21,6 @@ cdef extern from "math.h":
 cdef enum:
     DIGIT_BITS = 11         # of a key; six digits are a key
     DIGITS = 1 << 11
-
-cdef uint64_t HIGH_BITS = <uint64_t> 0x8080808080808080
 
 
 cdef bint start_spellings(Spellings* all, Py_ssize_t n_tokens) noexcept nogil:
@@ -67,13 +65,6 @@ cdef uint64_t key_at(const uint8_t* text, Py_ssize_t n) noexcept nogil:
             byte = 0xEE if byte == META else byte + 1
         key |= <uint64_t> byte << (56 - 8 * at)
     return key
-
-
-cdef inline uint64_t reversed_bytes(uint64_t word) noexcept nogil:
-    cdef uint64_t pairs = <uint64_t> 0x0000FFFF0000FFFF, bytes = <uint64_t> 0x00FF00FF00FF00FF
-    word = word >> 32 | word << 32
-    word = (word & pairs) << 16 | word >> 16 & pairs
-    return (word & bytes) << 8 | word >> 8 & bytes
 
 
 cdef bint is_text(const uint8_t* token, Py_ssize_t n) noexcept nogil:

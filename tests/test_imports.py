@@ -25,7 +25,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("spec", "protocols", "reference", "text_encoder"),
     ("tables", "counting", "template"),
     ("pipeline", "wrapping"),
-    ("cutting", "formats"),
+    ("cutting", "properties", "formats"),
     ("encoding",),
     ("registry",),
     ("chat", "chunking", "packing", "training", "verification"),

@@ -17,6 +17,7 @@ from cutline.cutting import Cutting
 from cutline.decoding import Decoding
 from cutline.errors import SpecialTokenError, UnknownTokenError, VocabularyError, shown
 from cutline.kernels.encode.decode import Decoder, ids_to_list
+from cutline.properties import Properties
 from cutline.special import (
     AllowedSpecial,
     DisallowedSpecial,
@@ -55,7 +56,7 @@ class TiktokenEncoding(Protocol):
     _special_tokens: Mapping[str, int]
 
 
-class Encoding(Cutting, Decoding):
+class Encoding(Properties, Cutting, Decoding):
     r"""A byte-level BPE encoding. Immutable; any number of threads may use it at once.
 
     Args:
@@ -617,7 +618,7 @@ class Encoding(Cutting, Decoding):
         )
         return np.concatenate(map_blocks(count_block, texts, num_threads))
 
-    # Properties and saving
+    # Saving
 
     def save(
         self,
@@ -645,133 +646,6 @@ class Encoding(Cutting, Decoding):
         from cutline.formats.writing import write  # rarely needed
 
         write(self._spec, path, format)
-
-    def num_special_tokens_to_add(self, pair: bool = False) -> int:
-        """Count the special tokens that the model's template adds around a text.
-
-        Args:
-            pair: count those around two texts that are sent together.
-
-        Returns:
-            The number; 0 unless the encoding comes from a tokenizer with a template.
-
-        >>> import cutline
-        >>> cutline.get_encoding("gpt2").num_special_tokens_to_add()
-        0
-        """
-        return self._spec.n_template_tokens[pair]
-
-    @property
-    def max_tokens(self) -> int | None:
-        """The most tokens that the model reads, those of its template included.
-
-        None if that is not known. `cutline.load` of a folder and `cutline.from_pretrained` read it
-        from the files beside the tokenizer. Chunkers take `chunk_size="model"` for what it leaves
-        for text.
-        Source: docs/models.md, "The limit".
-        """
-        return self._spec.max_tokens
-
-    @property
-    def prompts(self) -> dict[str, str]:
-        """The texts that the model expects before a text, by what it is, such as "query".
-
-        Read like `max_tokens`; empty if none are known.
-        """
-        return dict(self._spec.prompts)
-
-    def token_byte_values(self) -> list[bytes]:
-        """Return the bytes of all ordinary tokens, sorted."""
-        return sorted(self._spec.bytes_by_id().values())
-
-    @property
-    def pat_str(self) -> str | None:
-        """The split pattern; None if there is none."""
-        return self._pat_str
-
-    @property
-    def content_hash(self) -> str:
-        """SHA-256 in hex over everything that determines tokens and ids; equal if these are.
-
-        The name is not included. Cost: linear in the vocabulary at the first use, then cached.
-
-        >>> import cutline, pickle
-        >>> enc = cutline.get_encoding("gpt2")
-        >>> pickle.loads(pickle.dumps(enc)).content_hash == enc.content_hash
-        True
-        """
-        content_hash: str = self._remember("content hash", lambda: self._spec.content_hash)
-        return content_hash
-
-    @property
-    def max_token_value(self) -> int:
-        """The highest token id."""
-        if self._over_characters:
-            characters = self._spec.characters
-            assert characters is not None
-            return characters.first_inner - 1
-        others = [*self._special_tokens.values()]
-        if self._pipeline is not None:
-            others += self.added_tokens.values()
-            others += self._spec.unreachable_tokens.values()
-        if not self._is_byte_level:
-            return max([int(self._vocabulary.ids.max(initial=0)), *others])
-        return max([self._highest_id, *others])
-
-    @property
-    def n_vocab(self) -> int:
-        """The highest token id plus one, as in tiktoken."""
-        return self.max_token_value + 1
-
-    @property
-    def eot_token(self) -> int:
-        """The id of `<|endoftext|>`; KeyError if the encoding has none."""
-        return self._special_tokens["<|endoftext|>"]
-
-    @property
-    def special_tokens_set(self) -> set[str]:
-        """The texts of the special tokens."""
-        return set(self._special_tokens)
-
-    @property
-    def added_tokens(self) -> dict[str, int]:
-        """Ids by text of all tokens that are searched for before a text is split.
-
-        These are the special tokens and, from a tokenizer.json, added tokens that are not special.
-        """
-        return {token.content: token.id for token in self._spec.added_tokens}
-
-    def is_special_token(self, token: int) -> bool:
-        """Return whether an id is that of a special token."""
-        return token in self._special_token_values
-
-    @property
-    def _mergeable_ranks(self) -> dict[bytes, int]:
-        ranks: dict[bytes, int] = self._remember("ranks", self._make_ranks)
-        return ranks
-
-    def _make_ranks(self) -> dict[bytes, int]:
-        ranks: dict[bytes, int] = {}
-        for token_id, token in self._spec.bytes_by_id().items():
-            ranks.setdefault(token, token_id)  # what text encodes to comes first
-        return ranks
-
-    @property
-    def _over_characters(self) -> bool:
-        return self._pipeline is not None and self._spec.characters is not None
-
-    @property
-    def _spec(self) -> TokenizerSpec:
-        spec: TokenizerSpec = self._remember("spec", self._make_spec)
-        return spec
-
-    @property
-    def _vocabulary(self) -> Vocabulary:
-        return self._spec.vocabulary
-
-    @property
-    def _pat_str(self) -> str | None:
-        return self._spec.pat_str
 
     def _most_tokens_of_a_character(self) -> int | None:
         """See `TextEncoder`."""

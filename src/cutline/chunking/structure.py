@@ -142,6 +142,12 @@ class Structure:
         region = self._around(offset)
         return region[2] if region is not None else None
 
+    def lone_region(self, offset: int) -> tuple[int, int, str] | None:
+        """Return the region that an offset divides, if no other begins in it before the offset."""
+        place = bisect_left(self._region_starts, offset) - 1
+        is_around = place >= 0 and self.regions[place][1] > offset
+        return self.regions[place] if is_around else None
+
     def _around(self, offset: int) -> tuple[int, int, str] | None:
         """Return the innermost region that the offset divides."""
         # Every region that the offset divides encloses the last one that begins before it.

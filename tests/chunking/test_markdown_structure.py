@@ -1,4 +1,5 @@
 import random
+import tracemalloc
 from itertools import pairwise
 
 import pytest
@@ -322,6 +323,19 @@ PIECES = st.lists(
 @given(st.text() | PIECES)
 def test_any_text_has_a_sound_structure(text: str) -> None:
     check(markdown_structure(text), text)
+
+
+@pytest.mark.parametrize(("block", "most_bytes"), [("# A\n", 330), ("# A\n\nb\n\n", 820)])
+def test_short_sections_take_little_memory_each(block: str, most_bytes: int) -> None:
+    count = 10_000
+    markdown_structure(block)
+    tracemalloc.start()
+    try:
+        markdown_structure(block * count)
+        peak_bytes = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak_bytes < most_bytes * count
 
 
 @pytest.mark.skipif(CORPORA is None, reason="no corpora: name their folder in CUTLINE_CORPORA")

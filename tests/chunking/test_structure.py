@@ -1,7 +1,10 @@
 from itertools import product
 
+import pytest
 from bitarray import bitarray
 
+from cutline import DataChunker, verify
+from cutline.chunking.levels import BreakLevel
 from cutline.chunking.outline import Outline
 from cutline.chunking.structure import (
     LINE_END,
@@ -52,6 +55,32 @@ def test_metadata_agrees_with_a_look_at_all_regions() -> None:
         around = [region for region in REGIONS if region[0] < at < region[1]]
         expected = min(around, key=lambda region: region[1] - region[0])[2] if around else None
         assert structure().metadata(at, 100).get("continues") == expected
+
+
+def test_no_place_that_is_skipped_is_open_to_an_overlap() -> None:
+    outline = Outline(structure())
+    assert not outline.is_closed(15)
+    for place in range(101):
+        begin = outline.before_closed(place)
+        assert begin <= place
+        assert all(map(outline.is_closed, range(begin + 1, place + 1)))
+    assert [outline.before_closed(place) for place in (19, 20, 24, 27, 65)] == [19, 20, 20, 27, 65]
+
+
+def test_an_overlap_is_not_looked_for_inside_a_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a table of empty lines, each level was searched line by line for each chunk."""
+    searched: list[int] = []
+    last = BreakLevel.last
+
+    def counted(level: BreakLevel, text: str, start: int, after: int, until: int) -> int:
+        searched.append(until)
+        return last(level, text, start, after, until)
+
+    monkeypatch.setattr(BreakLevel, "last", counted)
+    chunker = DataChunker("csv", "o200k_base", 64, chunk_overlap=16)
+    chunks = chunker.chunk("\n" * 20_000)
+    assert 1 < len(searched) < 4 * len(chunks)
+    assert verify("\n" * 20_000, chunks, chunk_size=64, chunk_overlap=16).ok
 
 
 def test_each_level_has_the_marks_of_the_better_ones_and_none_at_the_ends() -> None:

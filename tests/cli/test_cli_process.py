@@ -44,6 +44,15 @@ def test_exit_codes(command: Command, tmp_path: Path) -> None:
     assert command("no-such-command").returncode == 2
 
 
+@pytest.mark.parametrize("arguments", ["--help", "count --help"])
+def test_help_without_docstrings_says_that_they_are_missing(arguments: str) -> None:
+    for level, is_missing in (("-O", False), ("-OO", True)):
+        line = [sys.executable, level, "-m", "cutline", *arguments.split()]
+        result = subprocess.run(line, capture_output=True, timeout=60, check=True)
+        assert (b"Python runs with -OO" in result.stdout) == is_missing
+        assert (b"okens" in result.stdout.partition(b"Options:")[0]) == (not is_missing)
+
+
 def test_version_is_that_of_the_package(command: Command) -> None:
     try:
         version = importlib.metadata.version("cutline")

@@ -219,6 +219,7 @@ def test_rows_in_another_encoding_name_the_option(
     assert "; convert it to utf-8, name its encoding, such as --input-enc" in result.stderr
     for options in (["--errors", "replace"], ["--input-encoding", "latin-1"]):
         assert invoke(*arguments, *options).exit_code == 0
+    assert "iterator" not in result.stderr  # which is for Python
     path.write_bytes('{"body": "one"}\n'.encode("utf-16") + b"a")
     result = invoke(*arguments)
     assert result.exit_code == 1
@@ -270,7 +271,20 @@ def test_only_the_columns_that_are_named_are_carried(
         )
     else:  # lines may lack any
         assert [row["metadata"]["record"] for row in rows_of(wrong.stdout_bytes)] == [{}, {}]
+        assert wrong.exit_code == 0
+        assert wrong.stderr == "cutline: --carry ids: no row has this column\n"
     assert invoke("chunk", "--carry", "id", path).exit_code == 2
+
+
+def test_a_column_to_carry_that_some_row_of_some_file_has_is_no_mistake(
+    invoke: Invoke, tmp_path: Path
+) -> None:
+    (tmp_path / "a.jsonl").write_text('{"body": "one"}\n')
+    (tmp_path / "b.jsonl").write_text('{"body": "one"}\n{"body": "", "id": null}\n')
+    arguments = ["chunk", "--column", "body", "--carry", "id", "--carry", "x\ny"]
+    noted = "cutline: --carry x\\ny: no row has this column\n"
+    assert invoke(*arguments, tmp_path).stderr == noted
+    assert invoke(*arguments, stdin="").stderr == ""  # no row at all
 
 
 def test_the_language_of_rows_must_be_said(invoke: Invoke, tmp_path: Path) -> None:

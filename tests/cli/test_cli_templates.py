@@ -89,7 +89,7 @@ def test_the_whole_limit_of_a_model_is_used(invoke: Invoke, tmp_path: Path) -> N
         (
             ["--template", "{titel}: {text}"],
             "--template: there is no {titel}: the fields are {text}, {headings}, {table_header}, "
-            "{index}, {file}, and with --column of `cutline chunk` the other columns of a row\n",
+            "{index}, {file}, and with --column the other columns of a row\n",
         ),
         (["--template", "{heading}: {text}"], "; did you mean {headings}?\n"),
         (["--template", "{text}", "--prefix", "a"], "--template says all that is sent"),

@@ -3,6 +3,8 @@
 import json
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from tests.cli.conftest import Invoke, rows_of
@@ -102,11 +104,110 @@ def test_a_file_without_rows_is_named(invoke: Invoke, tmp_path: Path) -> None:
     assert result.stderr.startswith(said)
 
 
-def test_chunks_of_records_are_refused(invoke: Invoke, folder: Path) -> None:
-    rows = invoke("chunk", "--column", "text", stdin='{"text": "one two"}\n').stdout
-    result = invoke("verify", "--chunk-size", "16", "--source", "docs/a.txt", stdin=rows)
-    assert result.exit_code == 2
-    assert "--column" in result.stderr
+ROWS: list[dict[str, object]] = [
+    {"id": 7, "body": "One two three. Four five six, seven. " * 5, "title": "Ä"},
+    {"id": 8, "body": None, "title": "none"},
+    {"id": 9, "body": "", "title": ""},
+    {"id": 10, "body": "名前はまだ無い 👩‍👩‍👧‍👦 " * 5, "title": None},
+    {"id": 11, "body": "short", "title": "long"},
+]
+
+
+@pytest.fixture(params=["rows.jsonl", "rows.parquet"])
+def rows_file(request: pytest.FixtureRequest, folder: Path) -> Path:
+    path = Path(str(request.param))
+    if path.suffix == ".parquet":
+        pq.write_table(pa.Table.from_pylist(ROWS), path)
+    else:
+        path.write_text("".join(json.dumps(row) + "\n" for row in ROWS), "utf-8")
+    return path
+
+
+@pytest.mark.parametrize("form", ["jsonl", "parquet"])
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--chunk-size", "16"],
+        ["--chunk-size", "16", "--overlap", "4", "--carry", "id"],
+        ["--chunk-size", "16", "--strip"],
+        ["--chunk-size", "24", "--template", r"{file} {title}: {index}\n{text}"],
+        ["--sizes", "30,16,8", "--prefix", "in: "],
+    ],
+)
+def test_chunks_of_rows_are_checked_row_by_row(
+    invoke: Invoke, folder: Path, rows_file: Path, form: str, options: list[str]
+) -> None:
+    out = folder / f"chunks.{form}"
+    made = invoke("chunk", "--column", "body", *options, "--format", form, "-o", out, rows_file)
+    assert (made.exit_code, made.stderr) == (0, "")
+    n_chunks = len(pq.read_table(out) if form == "parquet" else out.read_text("utf-8").splitlines())
+    if "--carry" in options:
+        options = options[:-2]
+    result = invoke("verify", "--column", "body", *options, out)
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert result.stdout == f"{rows_file}: {n_chunks} chunks of 4 rows: all exact\n"
+    smaller = ["8" if one in ("16", "24") else one.replace("16,8", "16,7") for one in options]
+    wrong = invoke("verify", "--column", "body", *smaller, out)
+    assert wrong.exit_code == 1
+    assert "over budget" in wrong.stdout
+
+
+def test_what_is_wrong_with_chunks_of_rows_is_found_in_their_row(
+    invoke: Invoke, folder: Path, rows_file: Path
+) -> None:
+    made = invoke("chunk", "--column", "body", "--chunk-size", "16", rows_file)
+    rows = rows_of(made.stdout_bytes)
+    first = [row for row in rows if row["metadata"]["row"] == 1]
+    options = ["--column", "body", "--chunk-size", "16"]
+    unit = "row" if rows_file.suffix == ".parquet" else "line"
+
+    def verified(changed: list[dict[str, object]]) -> tuple[str, str]:
+        stdin = "".join(json.dumps(row) + "\n" for row in changed)
+        result = invoke("verify", *options, stdin=stdin)
+        assert result.exit_code == 1
+        return result.stdout, result.stderr
+
+    out, _ = verified(rows[1:])
+    assert out.startswith(f"{rows_file}, {unit} 1: {len(first) - 1} chunks of ")
+    assert "text lost" in out
+    assert out.endswith(f"{len(rows) - 1} chunks of 4 rows: findings in 1 of them\n")
+    out, _ = verified(rows[:-1])  # a row without any chunk
+    assert f"{rows_file}, {unit} 5: 0 chunks of 5 characters: 1 finding\n" in out
+    for order in ([*rows[1:], rows[0]], [*rows, rows[0]]):
+        assert "chunks are of row 1, which has no text, or" in verified(order)[1]
+    elsewhere = [row | {"metadata": {"row": 2}} for row in rows[:1]]
+    assert "chunks are of row 2, which has no text, or" in verified(elsewhere)[1]
+
+
+def test_chunks_of_rows_need_their_column_and_others_have_none(
+    invoke: Invoke, folder: Path, rows_file: Path
+) -> None:
+    of_rows = invoke("chunk", "--column", "body", rows_file).stdout
+    refused = invoke("verify", "--chunk-size", "512", stdin=of_rows)
+    assert refused.exit_code == 2
+    assert "of the rows of a file: pass their --column" in refused.stderr
+    plain = invoke("chunk", rows_file).stdout if rows_file.suffix == ".jsonl" else '{"text": "a"}'
+    options = ["--chunk-size", "512", "--source", rows_file]
+    refused = invoke("verify", "--column", "body", *options, stdin=plain)
+    assert refused.exit_code == 2
+    assert "--column is for chunks of rows" in refused.stderr
+    for column, said in (("body", ""), ("text", "no column 'text'")):
+        result = invoke("verify", "--column", column, *options, stdin=of_rows)
+        assert result.exit_code == bool(said)
+        assert said in result.stderr
+
+
+def test_rows_that_fail_are_named_by_verify_too(invoke: Invoke, folder: Path) -> None:
+    path = folder / "rows.jsonl"
+    path.write_bytes(b'{"body": "one"}\nno json\n{"body": "\\ud800"}\n{"body": "two"}\n')
+    for errors, failed in (("strict", ["2", "3"]), ("replace", ["2"])):
+        options = ["--column", "body", "--chunk-size", "9", "--errors", errors]
+        made = invoke("chunk", *options, path)
+        result = invoke("verify", *options, stdin=made.stdout)
+        assert made.exit_code == result.exit_code == 1
+        assert made.stderr == result.stderr
+        assert [line.split(", line ")[1][0] for line in made.stderr.splitlines()] == failed
+        assert result.stdout.endswith(f"{4 - len(failed)} rows: all exact\n")
 
 
 @pytest.mark.parametrize("form", ["jsonl", "parquet"])

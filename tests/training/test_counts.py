@@ -43,6 +43,16 @@ def test_counts_hold_what_they_are_made_of(pieces: dict[bytes, int]) -> None:
     assert (counts.pat_str, counts.special_tokens) == (r"\w+", ("<end>",))
 
 
+@given(pieces_and_counts, st.binary(max_size=2))
+def test_a_piece_is_in_its_counts(pieces: dict[bytes, int], other: bytes) -> None:
+    counts = counts_of(pieces)
+    assert all(piece in counts for piece in pieces)
+    assert (other in counts) == (other in pieces)
+    for wrong in ("to", (b"to", 2), 0):
+        with pytest.raises(TypeError, match="pieces must be bytes, got "):
+            wrong in counts  # noqa: B015
+
+
 @given(pieces_and_counts, pieces_and_counts)
 def test_a_sum_holds_the_pieces_of_both(left: dict[bytes, int], right: dict[bytes, int]) -> None:
     total = counts_of(left) + counts_of(right)

@@ -286,12 +286,12 @@ class ChunkFinder:
     def _steps_from(self, level: Level, start: int, place: int, end: int) -> list[int]:
         """Step back one boundary at a time: usually, the first one is already too far."""
         places = []
-        while (place := level.last(self._text, start, start, place)) > start:
+        while place > start and (place := level.last(self._text, start, start, place)) > start:
             if self._may_overlap(place):
                 if self._own.count(place, end) > self._rules.chunk_overlap:
                     break
                 places.append(place)
-            place -= 1
+            place = min(place - 1, self._outline.before_closed(place))
         return places
 
     def _may_overlap(self, place: int) -> bool:

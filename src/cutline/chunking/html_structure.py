@@ -74,5 +74,5 @@ def html_structure(text: str) -> Structure:
         tuple(heading_paths(found.headings)),
         tuple(sorted(found.regions, key=lambda region: (region[0], -region[1]))),
         table_headers=tuple(tables.found),
-        sections=tuple(sections_of(found.headings)),
+        sections=sections_of(found.headings),
     )

@@ -7,13 +7,13 @@ container markers before a block.
 
 import re
 from functools import cache
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from cutline.chunking.structure import source_bytes
 from cutline.extras import need
 from cutline.kernels.breaks.markdown import Block, BlockReader
 
-__all__ = ["MOST_DEPTH", "Block", "read_blocks"]
+__all__ = ["MOST_DEPTH", "Block", "Blocks", "read_blocks"]
 
 MOST_DEPTH: Final = 64
 """Blocks in more containers are ignored; a list and its item are two."""
@@ -27,7 +27,15 @@ _MOST_ATTRIBUTES: Final = 1000  # bytes: so that no heading takes long
 _CLOSING: Final = re.compile(rb"(?<![^ \t])#+\Z")
 
 
-def read_blocks(text: str) -> BlockReader:
+class Blocks(NamedTuple):
+    """The blocks of a text, and where lines begin at which they may be cut: see `BlockReader`."""
+
+    blocks: tuple[Block, ...]
+    gaps: list[int]
+    rows: list[int]
+
+
+def read_blocks(text: str) -> Blocks:
     r"""Find the blocks of a text, whose lines end with \n, \r\n or \r.
 
     Raises:
@@ -44,7 +52,7 @@ def read_blocks(text: str) -> BlockReader:
         if isinstance(event, dict) and "MetadataBlock" in event.get("Start", ""):
             found.add_front_matter(span["start"], span["end"])
     found.read(_parser().events_with_range(found.source.decode()))
-    return found
+    return Blocks(tuple(found.blocks), found.gaps, found.rows)
 
 
 def _title_end(heading: bytes) -> int:

@@ -66,34 +66,33 @@ def markdown_structure(text: str) -> Structure:
     >>> structure.headings_at(20)
     ('Use x', 'More')
     """
-    found = read_blocks(text)
-    top = [block for block in found.blocks if not block.depth]
-    groups = [list(group) for _, group in groupby(top, key=_is_heading)]
+    # In tuples, which the garbage collector need not look through again and again.
+    blocks, gaps, rows = read_blocks(text)
+    top = (block for block in blocks if not block.depth)
+    groups = tuple(tuple(group) for _, group in groupby(top, key=_is_heading))
     levels: list[list[int]] = [[] for _ in _NAMES]
-    levels[-2:] = found.gaps, found.rows
+    levels[-2:] = gaps, rows
     for group in groups:
         if _is_heading(group[0]):
             levels[min(heading.level for heading in group) - 1].append(group[0].start)
         else:
             levels[_BLOCK].extend(block.start for block in group if block.previous != "heading")
-    for block in found.blocks:
+    for block in blocks:
         if block.depth and block.previous not in ("", "heading"):
             levels[_BLOCK + min(block.depth, 2)].append(block.start)
     return Structure(
         _NAMES,
         nested_bitmaps(len(text), levels),
-        tidy_units(chain(_units(found.blocks, groups), _rows(found.blocks, found.rows))),
+        tidy_units(chain(_units(blocks, groups), _rows(blocks, rows))),
         tuple(heading_paths(_headings(groups))),
-        tuple(
-            (block.start, block.end, block.kind) for block in found.blocks if block.kind in _REGIONS
-        ),
+        tuple((block.start, block.end, block.kind) for block in blocks if block.kind in _REGIONS),
         table_headers=tuple(
-            (rows, block.end, text[block.start : rows])
-            for block in found.blocks
+            (below, block.end, text[block.start : below])
+            for block in blocks
             if block.kind == "table"
-            for rows in (_after_lines(text, block.start, 2),)
+            for below in (_after_lines(text, block.start, 2),)
         ),
-        sections=tuple(sections_of(_headings(groups))),
+        sections=sections_of(_headings(groups)),
     )
 
 
@@ -113,18 +112,18 @@ def _rows(blocks: Iterable[Block], cuts: Sequence[int]) -> Iterator[tuple[int, i
             yield from pairwise([block.start, *inside, block.end])
 
 
-def _headings(groups: Iterable[Sequence[Block]]) -> Iterator[list[tuple[int, int, str]]]:
+def _headings(groups: Iterable[Sequence[Block]]) -> Iterator[Iterator[tuple[int, int, str]]]:
     """Yield the groups that `heading_paths` takes; not all at once, where headings are many."""
     for group in groups:
         if _is_heading(group[0]):
-            yield [(heading.start, heading.level, heading.title) for heading in group]
+            yield ((heading.start, heading.level, heading.title) for heading in group)
 
 
 def _is_heading(block: Block) -> bool:
     return block.kind == "heading"
 
 
-def _units(blocks: Iterable[Block], groups: Sequence[list[Block]]) -> Iterable[tuple[int, int]]:
+def _units(blocks: Iterable[Block], groups: Sequence[Sequence[Block]]) -> Iterable[tuple[int, int]]:
     """Yield the spans to keep whole; a block after a heading includes the heading."""
     headed: dict[int, int] = {}
     for group, following in pairwise(groups):

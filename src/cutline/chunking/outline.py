@@ -35,6 +35,7 @@ class Outline:
         self.metadata = structure.metadata
         self.cuts = structure.cuts
         self._kind_around = structure.kind_around
+        self._lone_region = structure.lone_region
         self._regions = structure.regions
         self._has_closed = any(kind in _CLOSED_KINDS for _, _, kind in structure.regions)
         self._units = structure.units
@@ -65,6 +66,11 @@ class Outline:
     def is_closed(self, place: int) -> bool:
         """Return whether an overlap must not begin here: its text would be misread."""
         return self._has_closed and self._kind_around(place) in _CLOSED_KINDS
+
+    def before_closed(self, place: int) -> int:
+        """Return where the rest up to a place begins in which no overlap may; or the place."""
+        region = self._lone_region(place) if self._has_closed else None
+        return place if region is None or region[2] not in _CLOSED_KINDS else region[0]
 
     def limit(self, counter: SliceCounter, first: int, fit_end: int, budget: int) -> int:
         """Find the greatest end that cuts no unit which would fit a chunk of its own.

@@ -51,7 +51,7 @@ def _read(pipe: int, size: int) -> bytes:
 def structure_to(structure: Structure) -> bytes:
     """Serialize a structure."""
     spans = structure.units, structure.headings, structure.regions
-    others = structure.problem, structure.table_headers, structure.sections
+    others = structure.problem, structure.table_headers, structure.sections.tolist()
     fields = structure.names, len(structure.bitmaps[0]), *spans, *others
     head = json.dumps(fields).encode()
     bitmaps = b"".join(bits.tobytes() for bits in structure.bitmaps)
@@ -78,5 +78,5 @@ def structure_from(data: bytes) -> Structure:
         tuple(map(tuple, regions)),
         problem,
         tuple(map(tuple, table_headers)),
-        tuple(map(tuple, sections)),
+        sections,
     )

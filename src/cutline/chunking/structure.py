@@ -1,9 +1,10 @@
 """`Structure`: cuts, units and headings of a document, in one form for every syntax."""
 
 import re
+from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import accumulate
+from itertools import accumulate, chain, pairwise
 from operator import itemgetter
 from typing import Any, Final
 
@@ -26,6 +27,7 @@ _LONE_RETURN = re.compile(rb"\r(?!\n)")
 _OFFSET = itemgetter(0)
 _END = itemgetter(1)
 _MOST_TITLE: Final = 200
+_NO_HEADING: Final = (0, 0, "")
 
 
 class Structure:
@@ -46,7 +48,7 @@ class Structure:
             (start, -end); any two nest or are disjoint.
         table_headers: (start, end, text) of the headers of tables, sorted: the rows from start to
             end go on below this header.
-        sections: pairs of an offset and a heading's level, sorted: where a section begins. Headings
+        sections: where a section begins, as `8 * offset + level` of its heading, sorted. Headings
             directly below each other, each of a deeper level than the one before, begin one.
         problem: why the text was not parsed, so that there are only lines; "" if it was.
     """
@@ -60,7 +62,7 @@ class Structure:
         regions: tuple[tuple[int, int, str], ...] = (),
         problem: str = "",
         table_headers: tuple[tuple[int, int, str], ...] = (),
-        sections: tuple[tuple[int, int], ...] = (),
+        sections: Iterable[int] = (),
     ) -> None:
         self.names: Final = names
         self.bitmaps: Final = bitmaps
@@ -69,7 +71,7 @@ class Structure:
         self.regions: Final = regions
         self.problem: Final = problem
         self.table_headers: Final = table_headers
-        self.sections: Final = sections
+        self.sections: Final = array("q", sections)
         # Asked for every chunk: bisect is slow with a key.
         self._heading_starts: Final = [offset for offset, _ in headings]
         self._region_starts: Final = [start for start, _, _ in regions]
@@ -88,7 +90,7 @@ class Structure:
         """
         kind, _, depth = name.partition(" ")
         if kind == "heading":
-            return [offset for offset, level in self.sections if level <= int(depth)]
+            return [mark // 8 for mark in self.sections if mark % 8 <= int(depth)]
         found = (bits for one, bits in zip(self.names, self.bitmaps, strict=True) if one == name)
         return [place for bits in found for place in bits.search(1)]
 
@@ -139,6 +141,12 @@ class Structure:
         """Return the kind of the innermost region that an offset divides."""
         region = self._around(offset)
         return region[2] if region is not None else None
+
+    def lone_region(self, offset: int) -> tuple[int, int, str] | None:
+        """Return the region that an offset divides, if no other begins in it before the offset."""
+        place = bisect_left(self._region_starts, offset) - 1
+        is_around = place >= 0 and self.regions[place][1] > offset
+        return self.regions[place] if is_around else None
 
     def _around(self, offset: int) -> tuple[int, int, str] | None:
         """Return the innermost region that the offset divides."""
@@ -211,7 +219,7 @@ def tidy_units(units: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
 
 
 def heading_paths(
-    groups: Iterable[Sequence[tuple[int, int, str]]],
+    groups: Iterable[Iterable[tuple[int, int, str]]],
 ) -> Iterator[tuple[int, tuple[str, ...]]]:
     """Yield each offset at which the path of titles changes, with that path.
 
@@ -222,24 +230,24 @@ def heading_paths(
     path: list[tuple[int, str]] = []
     for group in groups:
         above = 0
-        for place, (offset, level, title) in enumerate(group):
-            if level <= above or not place:
+        for (offset, level, title), (_, below, _) in pairwise(chain(group, [_NO_HEADING])):
+            if level <= above or not above:
                 start = offset
             above = level
             while path and path[-1][0] >= level:
                 path.pop()
             path.append((level, _short(title)))
-            if place + 1 == len(group) or group[place + 1][1] <= level:
+            if below <= level:
                 yield start, tuple(title for _, title in path if title)
 
 
-def sections_of(groups: Iterable[Sequence[tuple[int, int, str]]]) -> Iterator[tuple[int, int]]:
+def sections_of(groups: Iterable[Iterable[tuple[int, int, str]]]) -> Iterator[int]:
     """Yield the sections of `Structure`, of the groups of headings that `heading_paths` takes."""
     for group in groups:
         above = 0
         for offset, level, _ in group:
             if level <= above or not above:
-                yield offset, level
+                yield 8 * offset + level
             above = level
 
 

@@ -27,7 +27,15 @@ if TYPE_CHECKING:
     from cutline.template import Template
     from cutline.training.rows import Row
 
-__all__ = ["Chunkers", "Cutting", "chunking_options", "grid_options"]
+__all__ = [
+    "Chunkers",
+    "Cutting",
+    "chunking_options",
+    "grid_options",
+    "template_options",
+    "with_file",
+    "with_record",
+]
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -141,6 +149,7 @@ class Chunkers:
         sizes: the maximum number of tokens at each level, falling; none: one level, of the
             options' size.
         of_rows: the template may have the columns of a row.
+        carry: the columns of rows that chunks carry; none: all of them.
 
     Raises:
         Failure: there is no such chunker: an extra is missing, or a language is unknown.
@@ -155,6 +164,7 @@ class Chunkers:
         sizes: tuple[int, ...] = (),
         *,
         of_rows: bool = False,
+        carry: Sequence[str] = (),
     ) -> None:
         if not of_rows:
             _need_fields(cutting.template)
@@ -169,6 +179,9 @@ class Chunkers:
         self.chunk_size = int(cutting.chunk_size)
         self._made: dict[str, Chunker] = {}
         self._noted: set[str] = set()
+        self._carry = carry
+        self._unseen = dict.fromkeys(carry)
+        self._has_rows = False
         # Rows are rendered one by one, those of a file together.
         self.template_for = lru_cache(maxsize=_TEMPLATES_KEPT)(self._template_of)
         if cutting.by != "code" or cutting.language is not None:
@@ -232,22 +245,27 @@ class Chunkers:
         """
         return self._filled(self._for_file(name), name)
 
-    def columns_with(self, name: str, carry: Sequence[str]) -> frozenset[str] | None:
-        """Return the columns of rows that are carried: with some, those of the template, too.
+    def carried_from(self, name: str) -> frozenset[str] | None:
+        """Return the columns of a file's rows that are carried, with those of the template.
 
         None: all of them.
         """
         template = self.template_for(name)
-        if not carry:
+        if not self._carry:
             return None
-        return frozenset([*carry, *(() if template is None else template.missing)])
+        return frozenset([*self._carry, *(() if template is None else template.missing)])
+
+    def note_unseen(self) -> None:
+        """Note each column of --carry that no row had: the name may be misspelt."""
+        for name in self._unseen if self._has_rows else ():
+            self._note(f"--carry {shown_name(name)}: no row has this column")
 
     def render(self, name: str, chunk: "Chunk") -> str:
         """Return what is sent for a chunk of a file: its text, unless there is a template."""
         template = self.template_for(name)
         if template is None:
             return chunk.text
-        return _of_row(template, chunk.metadata.get(_RECORD, {})).render(chunk)
+        return with_record(template, chunk.metadata.get(_RECORD, {})).render(chunk)
 
     def _template_of(self, name: str) -> "Template | None":
         return with_file(self._cutting.template, name)
@@ -316,6 +334,9 @@ class Chunkers:
         """
         chunker = self._filled(self._for_file(""), name)
         for row, chunks in rows.map(partial(self._cut_rows, chunker)):
+            self._has_rows = True
+            for column in [name for name in self._unseen if name in row.others]:
+                del self._unseen[column]
             carried = {"row": row.number, _RECORD: row.others}
             for piece in chunks:
                 yield piece.__replace__(metadata={**piece.metadata, **carried})
@@ -334,7 +355,7 @@ class Chunkers:
         def cut(row: "Row") -> "list[Chunk]":
             if template is None:
                 return self._cut(chunker, row.text)
-            return self._cut(chunker.with_template(_of_row(template, row.others)), row.text)
+            return self._cut(chunker.with_template(with_record(template, row.others)), row.text)
 
         return map_sized(cut, rows, lambda row: len(row.text), num_threads, CUT_CHARACTERS)
 
@@ -399,7 +420,7 @@ class Chunkers:
         return barrier in barrier_names(() if kind == "text" else parse("", language).names)
 
 
-def _of_row(template: "Template", record: "Mapping[str, Any]") -> "Template":
+def with_record(template: "Template", record: "Mapping[str, Any]") -> "Template":
     """Fill the fields that have no value yet from the columns of a row.
 
     Raises:
@@ -452,8 +473,8 @@ def _need_fields(template: "Template | None") -> None:
         if name not in known:
             raise click.UsageError(
                 f"--template: there is no {{{name}}}: the fields are "
-                f"{', '.join(f'{{{one}}}' for one in known)}, and with --column of `cutline "
-                f"chunk` the other columns of a row{meant(name, known)}"
+                f"{', '.join(f'{{{one}}}' for one in known)}, and with --column the other "
+                f"columns of a row{meant(name, known)}"
             )
 
 
@@ -624,7 +645,8 @@ def template_options(command: Command) -> Command:
         pattern: str | None, prefix: str | None, with_headings: bool, **values: Any
     ) -> Any:
         template = _template(pattern, prefix, with_headings)
-        _need_fields(template)
+        if values.get("column") is None:
+            _need_fields(template)
         return command(template=template, **values)
 
     wrapped: Any = with_template

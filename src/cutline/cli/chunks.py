@@ -107,10 +107,14 @@ def chunk(
         if form == "text":
             raise click.UsageError("--sizes needs --format jsonl or parquet")
         cutting = cutting.with_sizes(sizes)
-    chunkers = Chunkers(encoding, cutting, sizes, of_rows=column is not None)
+    chunkers = Chunkers(encoding, cutting, sizes, of_rows=column is not None, carry=carry)
     line = FORM_FEED if separator is None else separator
 
     def write(results: Results) -> Iterator[str | bytes]:
+        yield from written(results)
+        chunkers.note_unseen()
+
+    def written(results: Results) -> Iterator[str | bytes]:
         if form == "text":
             return _texts(results, line, chunkers.render)
         sent = None if cutting.template is None else chunkers.render
@@ -126,7 +130,7 @@ def chunk(
 
     def stream(name: str, path: Path, watch: Watch) -> Found:
         if column is not None:
-            others = chunkers.columns_with(name, carry)
+            others = chunkers.carried_from(name)
             rows = Rows(path, column, watch, n_jobs, reader.errors, others, reader)
             return chunkers.chunk_rows(name, rows)
         found = chunkers.stream(name, path, watch, reader)

@@ -31,12 +31,17 @@ T = TypeVar("T")
 Named = Iterable[tuple[str, T]]
 
 _MODELS_WIDTH = 60
+_WITHOUT_DOCSTRINGS = (
+    "What the commands do is not said here, because Python runs with -OO (or PYTHONOPTIMIZE=2): "
+    "ask for help without it."
+)
 
 
 def examples(*lines: str) -> str:
-    """Write a help text's examples."""
+    """Write a help text's examples, and why there is nothing else where docstrings are stripped."""
     # The backspace keeps click from re-wrapping the paragraph.
-    return "\n".join(("\b", "Examples:", *(f"  {line}" for line in lines)))
+    shown = "\n".join(("\b", "Examples:", *(f"  {line}" for line in lines)))
+    return shown if sys.flags.optimize < 2 else f"{shown}\n\n{_WITHOUT_DOCSTRINGS}"
 
 
 def run(

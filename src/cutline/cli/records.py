@@ -90,7 +90,7 @@ class Rows:
 
     def map(self, work: BatchWork[T_co]) -> "Iterator[tuple[Row, T_co]]":
         """Yield each row with its result; what fails is reported, and left out."""
-        read = self._rows.records(lambda error: self._fail(str(error)), self._others)
+        read = self._rows.records(self._refuse, self._others)
         rows = self._utf8(read)
         n_bytes = 0
         while batch := self._next(rows):
@@ -109,10 +109,13 @@ class Rows:
     def _fail(self, problem: str) -> None:
         self._n_failed += 1
         if self._n_failed <= _FAILED_SHOWN:
-            from cutline.training.file_reader import OTHERWISE
+            self._watch.fail(problem)
 
-            otherwise = _OTHERWISE if self._rows.unit == "line" else ""
-            self._watch.fail(problem.replace(OTHERWISE, otherwise))
+    def _refuse(self, error: SourceError) -> None:
+        """Report what cannot be read; of lines, that options may say how."""
+        is_undecoded = isinstance(error.__cause__, UnicodeDecodeError)
+        has_options = is_undecoded and self._rows.unit == "line"
+        self._fail(f"{error}{_OTHERWISE if has_options else ''}")
 
     def _utf8(self, rows: "Iterator[Row]") -> "Iterator[Row]":
         """Yield the rows whose text can be written as UTF-8."""
@@ -123,11 +126,12 @@ class Rows:
                 yield row._replace(text=without_surrogates(row.text))
             else:
                 self._fail(
-                    f"{self._place(row)}: the text has a lone surrogate, which no UTF-8 has: pass "
+                    f"{self.place(row)}: the text has a lone surrogate, which no UTF-8 has: pass "
                     "--errors replace to read it as U+FFFD"
                 )
 
-    def _place(self, row: "Row") -> str:
+    def place(self, row: "Row") -> str:
+        """Return how messages name a row."""
         return f"{self._rows.path}, {self._rows.unit} {row.number}"
 
     def _next(self, rows: "Iterator[Row]") -> "list[Row]":
@@ -136,7 +140,7 @@ class Rows:
         try:
             batch.extend(_some(rows))
         except SourceError as error:
-            self._fail(str(error))
+            self._refuse(error)
         except OSError as error:
             self._fail(f"{self._rows.path}: {message_of(error)}")
         return batch
@@ -148,7 +152,7 @@ class Rows:
             try:
                 [result] = work([row], num_threads=1)
             except CutlineError as error:
-                self._fail(f"{self._place(row)}: {error}")
+                self._fail(f"{self.place(row)}: {error}")
             else:
                 yield row, result
 

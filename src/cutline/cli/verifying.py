@@ -1,6 +1,5 @@
 """`cutline verify`: checks chunks against the texts that they are of."""
 
-import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -10,13 +9,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from cutline.cli.chunkers import template_options, with_file
+from cutline.cli.chunkers import template_options, with_file, with_record
 from cutline.cli.commands import command, run
-from cutline.cli.decoding import TextReader, reads_text
+from cutline.cli.decoding import InputError, TextReader, reads_text
 from cutline.cli.failure import message_of
 from cutline.cli.inputs import Watch, shown_name
 from cutline.cli.options import also_fits, encoding_choice, input_output
-from cutline.cli.records import Rows
+from cutline.cli.records import Rows, column_option
 from cutline.cli.sizes import read_sizes
 from cutline.cli.streams import STDIN
 from cutline.errors import CutlineError
@@ -24,8 +23,13 @@ from cutline.errors import CutlineError
 if TYPE_CHECKING:
     from cutline import Encoding, Report
     from cutline.template import Template
+    from cutline.training.rows import Row
 
 Reports = Iterator[tuple[str, "Report"]]
+Given = list[dict[str, Any]]
+Checked = Iterator[tuple[str, bool]]  # what is written, and whether it is good
+
+_NO_CHUNKS: tuple[int | None, Iterator[dict[str, Any]]] = (None, iter(()))
 
 
 @command(
@@ -33,6 +37,7 @@ Reports = Iterator[tuple[str, "Report"]]
     "cutline verify --chunk-size 512 --overlap 64 --strip chunks.parquet",
     "cutline verify --sizes 2048,512,128 chunks.jsonl",
     "cutline verify -e cl100k_base --chunk-size 500 --source book.txt others.jsonl",
+    "cutline verify --column body --chunk-size 256 chunks.jsonl",
 )
 @click.option("--chunk-size", metavar="TOKENS", type=click.IntRange(min=1), help="The budget.")
 @click.option(
@@ -59,6 +64,7 @@ Reports = Iterator[tuple[str, "Report"]]
     help="The text that was cut.  [default: the file that each row names]",
 )
 @encoding_choice
+@column_option
 @reads_text
 @input_output
 def verify(
@@ -73,6 +79,7 @@ def verify(
     template: "Template | None",
     also_fits: "dict[str | Encoding, int]",
     source: str | None,
+    column: str | None,
 ) -> None:
     """Check chunks, of `cutline chunk` or anyone, against the texts they were cut from.
 
@@ -80,9 +87,13 @@ def verify(
     and if known its offsets and tokens, as `start_index`, `end_index` and
     `token_count`; and the `file` that it is of. The tokens are counted again, and
     text that is in no chunk is found. Exit code 1 if anything is wrong.
+
+    With --column, as for `cutline chunk`, chunks are of the rows of that file: which
+    row, metadata says. Rows without findings are only counted.
     """
     from cutline import verify as report_on
     from cutline import verify_levels
+    from cutline.verification.report import some
 
     if (chunk_size is None) != bool(sizes):
         raise click.UsageError("pass either --chunk-size or --sizes")
@@ -90,44 +101,120 @@ def verify(
         raise click.UsageError("--sizes is for chunks without --overlap and --strip")
     is_right = True
 
-    def check(text: str, given: list[dict[str, Any]], file: str) -> Reports:
+    def check(text: str, given: Given, place: str, template: "Template | None") -> Reports:
         options: dict[str, Any] = {
-            "encoding": encoding, "template": with_file(template, file), "also_fits": also_fits,
+            "encoding": encoding, "template": template, "also_fits": also_fits,
         }  # fmt: skip
         if chunk_size is None:
             levels = _levels(given, len(sizes))
             for level, report in enumerate(verify_levels(text, levels, sizes=sizes, **options)):
-                yield f"{shown_name(file)}, level {level}", report
-        elif "level" in given[0]:
+                yield f"{place}, level {level}", report
+        elif given and "level" in given[0]:
             raise click.UsageError("these rows have levels: pass their --sizes")
         else:
             options |= {"chunk_size": chunk_size, "chunk_overlap": overlap, "strip": strip}
-            yield shown_name(file), report_on(text, given, **options)
+            yield place, report_on(text, given, **options)
 
-    def stream(_: str, path: Path, watch: Watch) -> Reports:
+    def check_file(file: object, chunks: Iterator[dict[str, Any]], watch: Watch) -> Checked:
+        name = _named(file)
+        path, place, filled = Path(name), shown_name(name), with_file(template, name)
+        if column is None:
+            given = list(chunks)
+            for part, report in check(_text_of(path, given, reader), given, place, filled):
+                yield f"{part}: {report}", report.ok
+            return
+        others = () if filled is None else filled.missing
+        rows = Rows(path, column, _Failures(watch), 1, reader.errors, others, reader)
+        n_rows = n_chunks = n_wrong = 0
+        for row, given in _with_chunks(rows, chunks):
+            own = None if filled is None else with_record(filled, row.others)
+            wrong = [
+                f"{part}: {report}"
+                for part, report in check(row.text, given, rows.place(row), own)
+                if not report.ok
+            ]
+            yield from ((text, False) for text in wrong)
+            n_rows, n_chunks, n_wrong = n_rows + 1, n_chunks + len(given), n_wrong + bool(wrong)
+        found = f"findings in {n_wrong} of them" if n_wrong else "all exact"
+        yield f"{place}: {some(n_chunks, 'chunk')} of {some(n_rows, 'row')}: {found}", not n_wrong
+
+    def stream(_: str, path: Path, watch: Watch) -> Checked:
         # Not a generator: that a file has no rows is found while its name is known.
         return reports_on(Rows(path, "text", watch), watch)
 
-    def reports_on(rows: Rows, watch: Watch) -> Reports:
+    def reports_on(rows: Rows, watch: Watch) -> Checked:
         chunks = ({"text": row.text, **row.others} for row in rows)
         for file, of_file in groupby(chunks, key=lambda chunk: source or chunk.get("file")):
-            given = list(of_file)
             try:
-                text = _text_of(file, given, reader)
-                yield from check(text, given, str(file))
+                yield from check_file(file, of_file, watch)
             except (OSError, CutlineError) as error:
                 watch.fail(f"{shown_name(str(file))}: {message_of(error)}")
 
-    def write(results: Iterable[tuple[str, Reports]]) -> Iterator[str]:
+    def write(results: Iterable[tuple[str, Checked]]) -> Iterator[str]:
         nonlocal is_right
-        for _, reports in results:
-            for file, report in reports:
-                is_right = is_right and report.ok
-                yield f"{file}: {report}\n"
+        for _, checked in results:
+            for text, is_exact in checked:
+                is_right = is_right and is_exact
+                yield f"{text}\n"
 
     run(files, output, work=None, write=write, stream=stream)
     if not is_right:
         raise click.exceptions.Exit(1)
+
+
+class _Failures(NamedTuple):
+    """Tells of rows that fail, not of how far they are read: progress is that of the chunks."""
+
+    watch: Watch
+
+    def advance(self, n_bytes: int) -> None:
+        """Show nothing."""
+
+    def fail(self, problem: str) -> None:
+        """Note that a row failed."""
+        self.watch.fail(problem)
+
+
+def _with_chunks(
+    rows: "Iterable[Row]", chunks: Iterable[dict[str, Any]]
+) -> "Iterator[tuple[Row, Given]]":
+    """Yield the rows of a file, each with its chunks, which are in the order of the rows.
+
+    Raises:
+        InputError: chunks name a row that there is not, or that came before; names it.
+    """
+    of_rows = groupby(chunks, key=_row_number)
+    number, given = next(of_rows, _NO_CHUNKS)
+    for row in rows:
+        if number == row.number:
+            yield row, list(given)
+            number, given = next(of_rows, _NO_CHUNKS)
+        else:
+            yield row, []
+        if number is not None and number <= row.number:
+            break
+    if number is not None:
+        raise InputError(
+            f"chunks are of row {number}, which has no text, or whose chunks do not stand together "
+            "in the order of the rows, as `cutline chunk` writes them"
+        )
+
+
+def _row_number(chunk: dict[str, Any]) -> int:
+    """Return which row of its file a chunk is of.
+
+    Raises:
+        click.UsageError: it does not say so.
+    """
+    from cutline.verification.duck_typing import metadata_of
+
+    number = metadata_of(chunk).get("row")
+    if type(number) is not int:
+        raise click.UsageError(
+            "--column is for chunks of rows, which have the number of their row in metadata, as "
+            "`cutline chunk --column` writes it"
+        )
+    return number
 
 
 class _Node(NamedTuple):
@@ -165,25 +252,32 @@ def _levels(rows: list[dict[str, Any]], number: int) -> list[list[_Node]]:
     return levels
 
 
-def _text_of(file: object, chunks: list[dict[str, Any]], reader: TextReader) -> str:
-    """Read the text that was cut: of a notebook its Markdown, if that is what was cut.
+def _named(file: object) -> str:
+    """Return the name of the file that chunks are of.
 
     Raises:
         click.UsageError: no row, and no option, says where it is.
-        InputError, OSError: it cannot be read.
     """
     if not isinstance(file, str) or file == STDIN:
         raise click.UsageError("these rows do not name the file that they are of: pass --source")
+    return file
+
+
+def _text_of(path: Path, chunks: Given, reader: TextReader) -> str:
+    """Read the text that was cut: of a notebook its Markdown, if that is what was cut.
+
+    Raises:
+        click.UsageError: the chunks are of the rows of a file.
+        InputError, OSError: it cannot be read.
+    """
     from cutline import notebook_text
     from cutline.chunking.by_name import kind_of
+    from cutline.verification.duck_typing import metadata_of
 
-    metadata = chunks[0].get("metadata")
-    if isinstance(metadata, str):  # as in Parquet
-        metadata = json.loads(metadata)
-    if isinstance(metadata, dict) and "row" in metadata:
-        raise click.UsageError("the chunks of --column are not verified: their texts are in rows")
-    text = reader.text(Path(file).read_bytes())
-    if kind_of(file) == "notebook":
+    if "row" in metadata_of(chunks[0]):
+        raise click.UsageError("these chunks are of the rows of a file: pass their --column")
+    text = reader.text(path.read_bytes())
+    if kind_of(str(path)) == "notebook":
         # With --by, the JSON itself is cut.
         with suppress(ValueError):
             markdown, longest = notebook_text(text), max((one["text"] for one in chunks), key=len)

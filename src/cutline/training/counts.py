@@ -2,6 +2,7 @@
 
 import json
 import os
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from operator import index
@@ -112,8 +113,7 @@ class PieceCounts:
         """
         rows = list(pieces.items() if isinstance(pieces, Mapping) else pieces)
         for piece, _ in rows:
-            if not isinstance(piece, bytes):
-                raise TypeError(f"pieces must be bytes, got {shown(piece)}")
+            _checked_piece(piece)
         offsets = np.cumsum([0, *(len(piece) for piece, _ in rows)], dtype=np.int64)
         arena = np.frombuffer(b"".join(piece for piece, _ in rows), dtype=np.uint8)
         try:
@@ -158,6 +158,23 @@ class PieceCounts:
     def __iter__(self) -> Iterator[tuple[bytes, int]]:
         return self.items()
 
+    def __contains__(self, piece: object) -> bool:
+        """Return whether this is one of the pieces; `dict(counts)` has the count of each.
+
+        Raises:
+            TypeError: it is no bytes.
+
+        Cost: O(log pieces).
+
+        >>> b"to" in PieceCounts.from_pieces({b"to": 2}, pat_str=None)
+        True
+        """
+        place = bisect_left(range(len(self)), _checked_piece(piece), key=self._piece)
+        return place < len(self) and self._piece(place) == piece
+
+    def _piece(self, place: int) -> bytes:
+        return self._arena[self._offsets[place] : self._offsets[place + 1]].tobytes()
+
     def items(self) -> Iterator[tuple[bytes, int]]:
         """Yield each piece with its count, sorted by the pieces' bytes."""
         data = self._arena.tobytes()
@@ -175,10 +192,7 @@ class PieceCounts:
         if n is not None and checked_integer(n, "n") < 0:
             raise ValueError(f"n must be 0 or more, got {n}")
         order = np.argsort(-self._counts, kind="stable")[:n]
-        return [
-            (self._arena[self._offsets[k] : self._offsets[k + 1]].tobytes(), int(self._counts[k]))
-            for k in order.tolist()
-        ]
+        return [(self._piece(place), int(self._counts[place])) for place in order.tolist()]
 
     # Arithmetic
 
@@ -387,6 +401,12 @@ def checked_special_texts(special_tokens: Iterable[str]) -> tuple[str, ...]:
             raise SurrogateError(f"special token {shown(plain)} has a surrogate code point")
         texts[plain] = None
     return tuple(texts)
+
+
+def _checked_piece(piece: object) -> bytes:
+    if isinstance(piece, bytes):
+        return piece
+    raise TypeError(f"pieces must be bytes, got {shown(piece)}")
 
 
 def _check_arrays(arena: NDArray[Any], offsets: NDArray[Any], counts: NDArray[Any]) -> None:

@@ -14,7 +14,6 @@ from cutline.kernels.base.utf8 import valid_bytes
 __all__ = [
     "BLOCK_BYTES",
     "MAX_LINE_BYTES",
-    "OTHERWISE",
     "FileReader",
     "character_start",
     "invalid_utf8",
@@ -24,8 +23,6 @@ __all__ = [
 BLOCK_BYTES = 1 << 20
 MAX_LINE_BYTES = 1 << 27
 """Of JSON Lines. A line is held in memory: without a limit, a small packed file could fill it."""
-OTHERWISE = ", or pass an iterator of texts decoded as you like"
-"""In errors about bytes that are not UTF-8: what can be done in Python."""
 _GZIP_SUFFIXES = (".gz",)
 _ZSTD_SUFFIXES = (".zst", ".zstd")
 # One byte of zstd can expand to 32 kB: small reads bound the memory on hostile files.
@@ -172,7 +169,7 @@ def character_start(text: bytes, at: int) -> int:
 
 
 def invalid_utf8(place: str, error: UnicodeDecodeError, offset: int = 0) -> SourceError:
-    """Build the error for invalid UTF-8.
+    """Build the error for invalid UTF-8; a note says what can be done in Python.
 
     Args:
         place: the file, and the place in it.
@@ -180,10 +177,12 @@ def invalid_utf8(place: str, error: UnicodeDecodeError, offset: int = 0) -> Sour
         offset: the offset in `place` of the decoded bytes.
     """
     byte = error.object[error.start]
-    return SourceError(
+    invalid = SourceError(
         f"{place}: invalid utf-8 at byte offset {offset + error.start} (byte {byte:#04x}: "
-        f"{error.reason}); convert it to utf-8{OTHERWISE}"
+        f"{error.reason}); convert it to utf-8"
     )
+    invalid.add_note("or pass an iterator of texts decoded as you like")
+    return invalid
 
 
 def _zstd_parts(file: BinaryIO) -> Iterator[bytes]:

@@ -20,6 +20,7 @@ __all__ = [
     "ReadChunk",
     "Tokenizer",
     "counter_of",
+    "metadata_of",
     "named_count_of",
     "own_tokenizer",
     "read_chunk",
@@ -85,7 +86,7 @@ def whole_chunk(chunk: Any, read: ReadChunk, number: int, start: int, token_coun
         start: where it is.
         token_count: the tokens of its text.
     """
-    metadata = _metadata(chunk)
+    metadata = metadata_of(chunk)
     own = first_of(chunk, ("index",), Integral)
     return Chunk(
         text=read.text,
@@ -106,7 +107,7 @@ def _headings(chunk: Any, metadata: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(found.split(" > ")) if isinstance(found, str) else tuple(map(str, found))
 
 
-def _metadata(chunk: Any) -> Mapping[str, Any]:
+def metadata_of(chunk: Any) -> Mapping[str, Any]:
     """Return a chunk's metadata; rows of tables have it as JSON."""
     found = first_of(chunk, METADATA_NAMES, (Mapping, str))
     if isinstance(found, str):

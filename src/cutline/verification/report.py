@@ -4,7 +4,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Literal
 
-__all__ = ["Fill", "Finding", "FindingKind", "Report"]
+__all__ = ["Fill", "Finding", "FindingKind", "Report", "some"]
 
 FindingKind = Literal[
     "over budget",
@@ -113,10 +113,10 @@ class Report:
 
     def __str__(self) -> str:
         lines = [
-            f"{_some(self.chunk_count, 'chunk')} of {_some(self.text_length, 'character')}: "
-            + ("all exact" if self.ok else _some(len(self.findings), "finding")),
-            f"mean fill {self.mean_fill:.1%}, largest chunk {_some(self.most_tokens, 'token')}, "
-            f"{_some(self.lost_characters, 'character')} and {self.lost_white_space} "
+            f"{some(self.chunk_count, 'chunk')} of {some(self.text_length, 'character')}: "
+            + ("all exact" if self.ok else some(len(self.findings), "finding")),
+            f"mean fill {self.mean_fill:.1%}, largest chunk {some(self.most_tokens, 'token')}, "
+            f"{some(self.lost_characters, 'character')} and {self.lost_white_space} "
             "of white space lost",
             *map(str, self.also_fits),
         ]
@@ -127,5 +127,10 @@ class Report:
         return "\n".join(lines)
 
 
-def _some(n: int, noun: str) -> str:
+def some(n: int, noun: str) -> str:
+    """Return a number with what is counted.
+
+    >>> some(1, "row"), some(2, "row")
+    ('1 row', '2 rows')
+    """
     return f"{n} {noun}" if n == 1 else f"{n} {noun}s"

@@ -16,7 +16,7 @@ from cutline.chunking import Chunker, chunkers, cutting_apart
 from cutline.chunking.formats import FORMATS
 from cutline.chunking.never_across import barrier_names
 from cutline.chunking.parsing import COMMONMARK, DATA, parse
-from cutline.cli.chunkers import _BARRIERS
+from cutline.cli.cutting import BARRIERS
 from cutline.errors import SurrogateError
 from tests.chunking.contract import check
 from tests.integrations.samples import FISH, UNUSUAL
@@ -356,7 +356,7 @@ def test_a_wrong_barrier_is_refused() -> None:
 def test_the_command_line_has_the_same_names() -> None:
     languages = [COMMONMARK, "python", *(f"{DATA}{name}" for name in FORMATS)]
     known = [name for language in languages for name in barrier_names(parse("", language).names)]
-    assert set(_BARRIERS) == set(known)
+    assert set(BARRIERS) == set(known)
 
 
 def test_many_barriers_cost_linear_time() -> None:

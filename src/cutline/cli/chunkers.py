@@ -1,143 +1,37 @@
 """Chooses the chunker for a file by the command's options."""
 
-import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache, partial, wraps
-from itertools import islice, product
+from collections.abc import Iterator, Sequence
+from functools import lru_cache, partial
+from itertools import islice
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Final
 
 import click
-from click.core import ParameterSource
 
+from cutline.cli.cutting import Cutting
 from cutline.cli.decoding import InputError, TextReader
 from cutline.cli.failure import Failure, message_of
 from cutline.cli.inputs import Watch, shown_name
-from cutline.cli.options import also_fits, complete_languages
 from cutline.cli.records import Rows
+from cutline.cli.sending import need_fields, with_file, with_record
 from cutline.cli.sizes import family
 
 if TYPE_CHECKING:
     from cutline import Chunk, Encoding
     from cutline.chunking import Chunker, Node
     from cutline.chunking.chunk_run import ChunkRun
-    from cutline.chunks import ChunkSize
     from cutline.cli.rows import Found
     from cutline.template import Template
     from cutline.training.rows import Row
 
-__all__ = [
-    "Chunkers",
-    "Cutting",
-    "chunking_options",
-    "grid_options",
-    "template_options",
-    "with_file",
-    "with_record",
-]
-
-Command = TypeVar("Command", bound=Callable[..., Any])
+__all__ = ["Chunkers"]
 
 # Chunkers that can stream, and the most tokens or bytes that one character can have.
-_STREAMED = frozenset({"token", "text"})
-_ALWAYS_FITS = 4
-_NO_CODE = ("text", "markdown", "notebook")
-_TEMPLATES_KEPT = 16
-_BARRIERS = (
-    *(f"heading {level}" for level in range(1, 7)),
-    *("block", "item", "nested item", "gap", "row"),
-    *("definition", "member", "statement", "record", "field", "element"),
-    *(f"inner {depth}" for depth in range(1, 7)),
-    *("turn", "cue", "page", "paragraph", "line", "sentence"),
-)
-_FILE = "file"  # the field of a template that is the file's name
-_RECORD = "record"  # in a chunk's metadata: the other columns of its row
-
-
-@dataclass(frozen=True)
-class Cutting:
-    """How texts are cut: the values of `chunking_options`."""
-
-    by: str
-    language: str | None
-    chunk_size: "ChunkSize"
-    overlap: int
-    boundary: str | None
-    lines: str | None
-    strip: bool
-    min_fill: float | None
-    balance: bool
-    stable: bool
-    line_numbers: bool
-    also_fits: "dict[str | Encoding, int]"
-    never_across: str | None
-    pattern: str | None
-    prefix: str | None
-    with_headings: bool
-
-    def __post_init__(self) -> None:
-        """Refuse options that contradict each other.
-
-        Raises:
-            click.UsageError: two options contradict each other.
-        """
-        if isinstance(self.chunk_size, int) and self.overlap >= self.chunk_size:
-            raise click.UsageError(
-                f"--overlap {self.overlap} must be smaller than --chunk-size {self.chunk_size}"
-            )
-        if self.language is not None and self.by != "code":
-            raise click.UsageError("--language needs --by code")
-        if self.lines is not None and self.by == "token":
-            raise click.UsageError("--lines needs --by text, markdown, code or auto")
-        self.template  # noqa: B018 (refuses a wrong one now)
-
-    @cached_property
-    def template(self) -> "Template | None":
-        """What is sent for a chunk; None: its text alone.
-
-        Raises:
-            click.UsageError: --template is wrong.
-        """
-        return _template(self.pattern, self.prefix, self.with_headings)
-
-    def with_sizes(self, sizes: tuple[int, ...]) -> Self:
-        """Return the options for the largest chunks of several sizes.
-
-        Raises:
-            click.UsageError: an option contradicts --sizes.
-        """
-        source = click.get_current_context().get_parameter_source("chunk_size")
-        if source is not ParameterSource.DEFAULT:
-            raise click.UsageError("--sizes and --chunk-size are both given: leave one out")
-        if self.overlap or self.strip:
-            raise click.UsageError(
-                "--sizes needs chunks that make up the text: leave out --overlap and --strip"
-            )
-        return replace(self, chunk_size=sizes[0])
-
-    def sized_for(self, encoding: "Encoding") -> Self:
-        """Return a copy whose chunk size is a number.
-
-        Raises:
-            click.UsageError: it is "model", whose limit is not known or leaves no room.
-        """
-        from cutline.chunks import size_for
-
-        try:
-            sent = self.template is not None
-            return replace(self, chunk_size=size_for(encoding, self.chunk_size, sent))
-        except ValueError as error:
-            raise click.UsageError(str(error).replace("chunk_size=", "--chunk-size ")) from error
-
-    @property
-    def keywords(self) -> dict[str, Any]:
-        """Keyword arguments for chunkers, besides the encoding and options that were not given."""
-        names = "chunk_size boundary lines strip min_fill balance stable template line_numbers"
-        chosen = {name: getattr(self, name) for name in (*names.split(), "never_across")}
-        chosen["chunk_overlap"] = self.overlap
-        chosen["also_fits"] = self.also_fits or None
-        return {name: value for name, value in chosen.items() if value is not None}
+_STREAMED: Final = frozenset({"token", "text"})
+_ALWAYS_FITS: Final = 4
+_NO_CODE: Final = ("text", "markdown", "notebook")
+_TEMPLATES_KEPT: Final = 16
+_RECORD: Final = "record"  # in a chunk's metadata: the other columns of its row
 
 
 class Chunkers:
@@ -167,7 +61,7 @@ class Chunkers:
         carry: Sequence[str] = (),
     ) -> None:
         if not of_rows:
-            _need_fields(cutting.template)
+            need_fields(cutting.template)
         elif cutting.by == "code" and cutting.language is None:
             raise click.UsageError(
                 "--column with --by code needs --language, such as --language python: rows have no "
@@ -418,259 +312,3 @@ class Chunkers:
             return True
         language = COMMONMARK if kind in ("markdown", "notebook") else kind
         return barrier in barrier_names(() if kind == "text" else parse("", language).names)
-
-
-def with_record(template: "Template", record: "Mapping[str, Any]") -> "Template":
-    """Fill the fields that have no value yet from the columns of a row.
-
-    Raises:
-        InputError: the row lacks one.
-    """
-    from cutline.template import meant
-
-    for name in template.missing:
-        if name not in record:
-            raise InputError(
-                f"--template has {{{name}}}, and the row no such column: besides the text it has "
-                f"{', '.join(record) or 'none'}{meant(name, record)}"
-            )
-    return template.fill_from(record)
-
-
-def _template(pattern: str | None, prefix: str | None, with_headings: bool) -> "Template | None":
-    """Make the template that the options describe; None: the text alone is sent.
-
-    Raises:
-        click.UsageError: options contradict each other, or the pattern is wrong.
-    """
-    if pattern is not None and (prefix is not None or with_headings):
-        raise click.UsageError("--template says all that is sent: leave out the other options")
-    if pattern is None and prefix is None and not with_headings:
-        return None
-    from cutline.template import Template
-
-    if pattern is not None:
-        pattern = _unescaped(pattern)
-    else:
-        prefix = _unescaped(prefix or "").replace("{", "{{").replace("}", "}}")
-        pattern = prefix + ("{headings}\n\n{text}" if with_headings else "{text}")
-    try:
-        return Template(pattern)
-    except ValueError as error:
-        raise click.UsageError(f"--template: {error}") from error
-
-
-def _need_fields(template: "Template | None") -> None:
-    """Refuse a template with a field that neither a chunk nor a file has.
-
-    Raises:
-        click.UsageError: it has one.
-    """
-    from cutline.template import OF_CHUNKS, meant
-
-    known = (*OF_CHUNKS, _FILE)
-    for name in template.missing if template is not None else ():
-        if name not in known:
-            raise click.UsageError(
-                f"--template: there is no {{{name}}}: the fields are "
-                f"{', '.join(f'{{{one}}}' for one in known)}, and with --column the other "
-                f"columns of a row{meant(name, known)}"
-            )
-
-
-def with_file(template: "Template | None", name: str) -> "Template | None":
-    """Fill in a file's name, where a template has it."""
-    if template is None or _FILE not in template.missing:
-        return template
-    return template.fill(file=shown_name(name))
-
-
-def _unescaped(text: str) -> str:
-    r"""Replace \n and \t, which are hard to type in a shell; two backslashes are one."""
-    found = {"n": "\n", "t": "\t", "\\": "\\"}
-    return re.sub(r"\\(.)", lambda match: found.get(match[1], match[0]), text)
-
-
-def _chunk_size(ctx: click.Context, param: click.Parameter, value: str) -> "ChunkSize":
-    """Convert what --chunk-size got: a number of tokens, or "model"."""
-    if value == "model":
-        return "model"
-    size: int = click.IntRange(min=1)(value, param, ctx)
-    return size
-
-
-def _several(convert: Callable[..., Any]) -> Callable[..., list[Any]]:
-    """Make a callback that converts the parts of a value between commas; each counts once."""
-
-    def converted(ctx: click.Context, param: click.Parameter, value: str) -> list[Any]:
-        parts = [part.strip() for part in value.split(",")]
-        return list(dict.fromkeys(convert(part, param, ctx) for part in parts))
-
-    return converted
-
-
-_OVERLAP = click.IntRange(min=0)
-_KINDS = click.Choice(["auto", "token", "text", "markdown", "code"])
-_SIZES = [
-    click.option(
-        "--by",
-        type=_KINDS,
-        default="auto",
-        help="Where to cut: as suits the file, by its name; anywhere; at paragraphs, sentences, "
-        "phrases or words; at Markdown blocks; or at functions and statements.",
-    ),
-    click.option(
-        "--chunk-size",
-        metavar="TOKENS",
-        callback=_chunk_size,
-        default="512",
-        help="Maximum tokens of a chunk, overlap included; or `model`: what the model of "
-        "--encoding reads, less its special tokens.",
-    ),
-    click.option(
-        "--overlap",
-        metavar="TOKENS",
-        type=_OVERLAP,
-        default=0,
-        help="Maximum tokens that a chunk shares with the one before it.",
-    ),
-]
-_GRID = [
-    click.option(
-        "--by",
-        metavar="KIND,...",
-        callback=_several(lambda value, param, ctx: _KINDS.convert(value, param, ctx)),
-        default="auto",
-        help="Where to cut, one or more of auto, token, text, markdown and code: see "
-        "`cutline chunk`.",
-    ),
-    click.option(
-        "--chunk-size",
-        metavar="TOKENS,...",
-        callback=_several(lambda value, param, ctx: _chunk_size(ctx, param, value)),
-        default="128,256,512",
-        help="Maximum tokens of a chunk, one or more numbers, or `model`.",
-    ),
-    click.option(
-        "--overlap",
-        metavar="TOKENS,...",
-        callback=_several(lambda value, param, ctx: _OVERLAP.convert(value, param, ctx)),
-        default="0",
-        help="Maximum tokens that a chunk shares with the one before it, one or more numbers.",
-    ),
-]
-_SENT = [
-    click.option(
-        "--template",
-        "pattern",
-        metavar="TEXT",
-        help="What is sent for a chunk, such as 'passage: {headings}\\n\\n{text}', with {index} "
-        "and {file}, and with --column the row's other columns: it has at most --chunk-size "
-        "tokens, special tokens included.",
-    ),
-    click.option("--prefix", metavar="TEXT", help="The same: TEXT before each chunk."),
-    click.option(
-        "--with-headings", is_flag=True, help="The same: the headings, a blank line, and the text."
-    ),
-]
-_OTHERS = [
-    click.option(
-        "--language",
-        metavar="NAME",
-        shell_complete=complete_languages,
-        help="With --by code, such as python.  [default: by the file's name]",
-    ),
-    *_SENT,
-    also_fits,
-    click.option(
-        "--never-across",
-        metavar="NAME",
-        type=click.Choice(_BARRIERS),
-        help="No chunk crosses a `heading 1` (or `heading 2` or higher, and so on), a `page` (form "
-        "feeds end them), a `record`, `turn`, `definition`, `paragraph`, `line` or `sentence`. "
-        "Files that cannot have one are cut as usual, unless --by says what they are.",
-    ),
-    click.option(
-        "--boundary",
-        type=click.Choice(["character", "grapheme"]),
-        help="What is never split: code points, or graphemes (user-perceived characters) that fit "
-        "a chunk.  [default: character with --by token, else grapheme]",
-    ),
-    click.option(
-        "--lines",
-        type=click.Choice(["auto", "keep", "join"]),
-        help="Which line ends only wrap the text: as it looks, none, or all within a paragraph.  "
-        "[default: auto, for code keep]",
-    ),
-    click.option("--strip", is_flag=True, help="Remove white space at the ends of chunks."),
-    click.option(
-        "--min-fill",
-        metavar="SHARE",
-        type=click.FloatRange(0, 1),
-        help="Share of --chunk-size that a cut must reach, or else a worse kind is tried; with "
-        "--stable, that every chunk has.  [default: 0.25 for text, else 0.5]",
-    ),
-    click.option("--balance", is_flag=True, help="Even out the last two chunks."),
-    click.option(
-        "--stable",
-        is_flag=True,
-        help="Choose cuts by the text around them: an edit changes only the chunks near it.",
-    ),
-    click.option(
-        "--line-numbers",
-        is_flag=True,
-        help="Say the lines of the file that a chunk is on, as start_line and end_line, from 1.",
-    ),
-]
-
-
-def chunking_options(command: Command) -> Command:
-    """Add the chunking options; the command gets them as `cutting`."""
-
-    @wraps(command)
-    def with_cutting(**values: Any) -> Any:
-        names = Cutting.__dataclass_fields__
-        cutting = Cutting(**{name: values.pop(name) for name in names})
-        return command(cutting=cutting, **values)
-
-    wrapped: Any = with_cutting
-    return _with_options(wrapped, [*_SIZES, *_OTHERS])  # type: ignore[no-any-return]
-
-
-def template_options(command: Command) -> Command:
-    """Add the options of what is sent for a chunk; the command gets them as `template`."""
-
-    @wraps(command)
-    def with_template(
-        pattern: str | None, prefix: str | None, with_headings: bool, **values: Any
-    ) -> Any:
-        template = _template(pattern, prefix, with_headings)
-        if values.get("column") is None:
-            _need_fields(template)
-        return command(template=template, **values)
-
-    wrapped: Any = with_template
-    return _with_options(wrapped, _SENT)  # type: ignore[no-any-return]
-
-
-def grid_options(command: Command) -> Command:
-    """Add the chunking options, several values of some; the command gets all as `cuttings`."""
-
-    @wraps(command)
-    def with_cuttings(**values: Any) -> Any:
-        several = [values.pop(name) for name in ("by", "chunk_size", "overlap")]
-        others = {name: values.pop(name) for name in Cutting.__dataclass_fields__ if name in values}
-        cuttings = [
-            Cutting(by=by, chunk_size=size, overlap=overlap, **others)
-            for by, overlap, size in product(several[0], several[2], several[1])
-        ]
-        return command(cuttings=cuttings, **values)
-
-    wrapped: Any = with_cuttings
-    return _with_options(wrapped, [*_GRID, *_OTHERS])  # type: ignore[no-any-return]
-
-
-def _with_options(command: Command, options: list[Any]) -> Command:
-    for option in reversed(options):
-        command = option(command)
-    return command

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import click
 
 from cutline.chunks import Chunk
-from cutline.cli.chunkers import Chunkers, Cutting, chunking_options
+from cutline.cli.chunkers import Chunkers
 from cutline.cli.commands import command, run
+from cutline.cli.cutting import Cutting, chunking_options
 from cutline.cli.decoding import TextReader, reads_text
 from cutline.cli.failure import Failure
 from cutline.cli.finding import Selection, finds_files

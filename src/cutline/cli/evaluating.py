@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from cutline.cli.chunkers import Chunkers, Cutting, grid_options
+from cutline.cli.chunkers import Chunkers
 from cutline.cli.commands import command, run
+from cutline.cli.cutting import Cutting, grid_options
 from cutline.cli.decoding import TextReader, reads_text
 from cutline.cli.failure import Failure, message_of
 from cutline.cli.finding import Selection, finds_files

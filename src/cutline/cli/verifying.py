@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from cutline.cli.chunkers import template_options, with_file, with_record
 from cutline.cli.commands import command, run
 from cutline.cli.decoding import InputError, TextReader, reads_text
 from cutline.cli.failure import message_of
 from cutline.cli.inputs import Watch, shown_name
 from cutline.cli.options import also_fits, encoding_choice, input_output
 from cutline.cli.records import Rows, column_option
+from cutline.cli.sending import template_options, with_file, with_record
 from cutline.cli.sizes import read_sizes
 from cutline.cli.streams import STDIN
 from cutline.errors import CutlineError

@@ -15,9 +15,9 @@ from operator import attrgetter, index
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
 
 from cutline.chunking.chunk_run import ChunkRun
-from cutline.chunking.levels import Level
+from cutline.chunking.levels import Level, leading_breaks
 from cutline.chunking.outline import PLAIN, Outline
-from cutline.chunking.plain_finder import CutsAtBreaks, PlainFinder, is_known
+from cutline.chunking.plain_finder import PlainFinder, cuts_at_breaks
 from cutline.chunking.rules import Rules
 from cutline.chunking.stretch import END, Stretch
 from cutline.chunks import Chunk, too_large
@@ -97,19 +97,20 @@ class ChunkFinder:
         sending, others, outline = self._sending, self._others, self._outline
         is_plain = rules.counts_slices and outline is PLAIN
         if rules.chunk_overlap:
-            is_plain = is_plain and all(map(is_known, rules.overlap_levels))
+            known = leading_breaks(rules.overlap_levels)
+            is_plain = is_plain and len(known) == len(rules.overlap_levels)
         is_plain = is_plain and (sending is None or sending.is_before)
         is_alone = not (others or rules.stable)
         if is_plain and isinstance(counter, IntervalCounter) and _are_indexed(others):
             self._plain = PlainFinder(text, counter, others, rules, offset, end_name, sending)
-        elif is_plain and is_alone and isinstance(counter, CutsAtBreaks):
+        elif is_plain and is_alone and cuts_at_breaks(counter):
             self._plain = PlainFinder(text, counter, (), rules, offset, end_name, sending)
         elif (
             rules.counts_slices
             and is_alone
             and sending is None
             and isinstance(counter, IntervalCounter)
-            and all(map(is_known, rules.levels))
+            and len(rules.known_levels) == len(rules.levels)
         ):
             self._plain = PlainFinder(text, counter, (), rules, offset, end_name, outline=outline)
         if self._plain is not None:
@@ -161,7 +162,7 @@ class ChunkFinder:
 
     def next_chunks(self, start: int, floor: int, until: int, index: int) -> ChunkRun | None:
         """Find the chunks that `next_cut` would find, up to the first that needs a search."""
-        if self._plain is None:
+        if self._plain is None or floor >= until:
             return None
         return self._plain.chunks(start, floor, until, index, self._elsewhere)
 

@@ -8,6 +8,7 @@ like the whole.
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
+from itertools import takewhile
 from operator import index
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
@@ -47,6 +48,7 @@ __all__ = [
     "SentenceLevel",
     "WholeGraphemes",
     "WordLevel",
+    "leading_breaks",
 ]
 
 break_tables.load_tables()
@@ -320,3 +322,17 @@ class BitmapLevel(Level):
     def last(self, text: str, start: int, after: int, until: int) -> int:
         """Find the last set bit: see `Level`."""
         return int(self._bitmap.find(1, after + 1, until + 1, right=True))
+
+
+_IN_KERNELS: Final = frozenset(
+    {
+        *(ParagraphLevel, LineLevel, SentenceLevel, PhraseLevel),
+        *(WordLevel, GraphemeLevel, CharacterLevel),
+    }
+)
+
+
+def leading_breaks(levels: Iterable[Level]) -> tuple[BreakLevel, ...]:
+    """Return the levels before the first that kernels do not know; a subclass may differ."""
+    known = takewhile(lambda level: type(level) in _IN_KERNELS, levels)
+    return tuple(level for level in known if isinstance(level, BreakLevel))

@@ -11,35 +11,24 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Sequence
 from functools import partial
-from itertools import takewhile
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, TypeGuard
 
 from cutline.chunking.chunk_run import ChunkRun
-from cutline.chunking.levels import (
-    BreakLevel,
-    CharacterLevel,
-    GraphemeLevel,
-    Level,
-    LineLevel,
-    ParagraphLevel,
-    PhraseLevel,
-    SentenceLevel,
-    WordLevel,
-)
+from cutline.chunking.levels import leading_breaks
 from cutline.chunking.rules import ENDLESS, Rules
 from cutline.counting import IntervalCounter
 from cutline.counting.few_slices import LEAST_TOKENS
 from cutline.kernels.breaks.best_break import cut_at_breaks
 from cutline.kernels.breaks.outlined import cut_at_places
 from cutline.kernels.breaks.overlaps import Overlap
-from cutline.protocols import LimitsFrom
+from cutline.protocols import LimitsFrom, SliceCounter
 
 if TYPE_CHECKING:
     from cutline.chunking.outline import Outline
     from cutline.chunking.sending import Sending
     from cutline.counting.units import UnitSlices
 
-__all__ = ["CutsAtBreaks", "Elsewhere", "PlainFinder", "asks_few", "is_known", "overlap_of"]
+__all__ = ["Elsewhere", "PlainFinder", "asks_few", "cuts_at_breaks", "overlap_of"]
 
 Elsewhere = Callable[[int, int], tuple[int, int, str]]
 """From a chunk's start and the end of the longest fitting prefix to best end, tokens, level."""
@@ -47,13 +36,8 @@ Elsewhere = Callable[[int, int], tuple[int, int, str]]
 _NOWHERE = -1
 _MOST_WAITS = 64
 _NONE = memoryview(array("q"))
-_KNOWN = (
-    *(ParagraphLevel, LineLevel, SentenceLevel, PhraseLevel),
-    *(WordLevel, GraphemeLevel, CharacterLevel),
-)
 
 
-@runtime_checkable
 class CutsAtBreaks(Protocol):
     """A counter that has a kernel of its own for this, by one limit and at the last breaks."""
 
@@ -72,26 +56,26 @@ class CutsAtBreaks(Protocol):
         """See `kernels.breaks.best_break.cut_at_breaks`."""
 
 
+def cuts_at_breaks(counter: SliceCounter) -> TypeGuard[CutsAtBreaks]:
+    """Return whether a counter is such a one."""
+    return hasattr(counter, "cut_at_breaks")
+
+
 def asks_few(rules: Rules) -> bool:
     """Return whether few slices are counted: none for an overlap, a limit or another level."""
     return (
         rules.is_plain
         and rules.chunk_size >= LEAST_TOKENS
         and not (rules.chunk_overlap or rules.stable or rules.also_fits or rules.never_across)
-        and all(map(is_known, rules.levels))
+        and len(rules.known_levels) == len(rules.levels)
     )
-
-
-def is_known(level: Level) -> bool:
-    """Return whether a kernel implements a level; a subclass may differ."""
-    return type(level) in _KNOWN
 
 
 def overlap_of(rules: Rules, outline: Outline | None = None) -> Overlap | None:
     """Return what chunks share, as kernels take it; they know all levels that it may begin at."""
     if not rules.chunk_overlap:
         return None
-    kinds = [level.kind for level in rules.overlap_levels if isinstance(level, BreakLevel)]
+    kinds = [level.kind for level in leading_breaks(rules.overlap_levels)]
     closed = None if outline is None else outline.closed_regions
     return Overlap(rules.chunk_overlap, array("i", kinds), rules.keeps_graphemes, *(closed or ()))
 
@@ -134,8 +118,7 @@ class PlainFinder:
         # What is sent is limited so, too; the maxima differ by chunk.
         if sending is not None and isinstance(counter, IntervalCounter):
             self._others += [(counter, ENDLESS), *self._others]
-        first = takewhile(is_known, rules.levels)
-        known = [level for level in first if isinstance(level, BreakLevel)]
+        known = rules.known_levels
         self.other_levels = rules.levels[len(known) :]
         self._kinds = array("i", [level.kind for level in known])
         first_levels = () if outline is None else outline.levels

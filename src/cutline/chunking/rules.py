@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, Self, TypeAlias
 
 from cutline.checks import checked_flag
-from cutline.chunking.levels import GraphemeLevel, Level
+from cutline.chunking.levels import GraphemeLevel, Level, leading_breaks
 from cutline.chunks import Chunk, checked_sizes
 from cutline.errors import shown
 
@@ -40,6 +40,8 @@ class Rules:
         never_across: where the text is divided into stretches that are cut apart; None: nowhere.
         line_numbers: whether chunks say the lines that they are on.
         overlap_levels: the levels of the start of an overlap; not inside kept graphemes.
+        known_levels: the levels before the first that no kernel knows.
+        keeps_graphemes: whether a grapheme is split only if it is larger than the budget.
 
     Raises:
         TypeError: a size is no integer, a switch no bool, count_text no function, or template no
@@ -81,18 +83,17 @@ class Rules:
         self.also_fits: Final = also_fits
         self.never_across: Final = never_across
         self.line_numbers: Final = checked_flag(line_numbers, "line_numbers")
+        # What is worked out once, for many texts.
         self.overlap_levels: Final = _overlap_levels(levels)
+        self.known_levels: Final = leading_breaks(levels)
+        self.keeps_graphemes: Final = any(isinstance(level, GraphemeLevel) for level in levels)
 
     def replaced(self, **changes: Any) -> Self:
         """Return a copy with other options."""
         options: dict[str, Any] = vars(self) | changes
-        del options["overlap_levels"]
+        for derived in ("overlap_levels", "known_levels", "keeps_graphemes"):
+            del options[derived]
         return type(self)(**options)
-
-    @property
-    def keeps_graphemes(self) -> bool:
-        """Whether a grapheme is split only if it is larger than the budget."""
-        return any(isinstance(level, GraphemeLevel) for level in self.levels)
 
     @property
     def boundary(self) -> str:

@@ -7,8 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from cutline.chunking.levels import BreakLevel
-from cutline.chunking.plain_finder import is_known, overlap_of
+from cutline.chunking.plain_finder import overlap_of
 from cutline.chunking.rules import ENDLESS, Rules
 from cutline.chunking.stretch import END
 from cutline.chunks import Chunk
@@ -84,7 +83,7 @@ def _at_breaks(encoding: TokenCounter, rules: Rules) -> dict[str, Any] | None:
     """Return the rules as the kernel takes them; None: it does not."""
     if not rules.is_plain:
         return None
-    levels = [level for level in rules.levels if isinstance(level, BreakLevel) and is_known(level)]
+    levels = rules.known_levels
     limits = _limits(encoding, rules)
     if limits is None or len(levels) < len(rules.levels):
         return None

@@ -303,10 +303,10 @@ class _Start(_Side):
 
     def fits(self, length: int, marker: str, budgets: Budgets) -> bool:
         more = self.text[self.kept : length] + marker
-        return all(
-            counter.fits(more + limit.after, most)
-            for counter, limit, most in zip(self._counters, self._limits, budgets, strict=True)
-        )
+        for counter, limit, most in zip(self._counters, self._limits, budgets, strict=True):
+            if not counter.fits(more + limit.after, most):
+                return False
+        return True
 
     def whole(self, length: int) -> int:
         return self._uncut_at(length)[1]
@@ -345,10 +345,10 @@ class _End(_Side):
 
     def fits(self, length: int, marker: str, budgets: Budgets) -> bool:
         more = marker + self.text[len(self.text) - length : len(self.text) - self.kept]
-        return all(
-            counter.fits(limit.before + more, most)
-            for counter, limit, most in zip(self._counters, self._limits, budgets, strict=True)
-        )
+        for counter, limit, most in zip(self._counters, self._limits, budgets, strict=True):
+            if not counter.fits(limit.before + more, most):
+                return False
+        return True
 
     def whole(self, length: int) -> int:
         return len(self.text) - self._uncut_at(len(self.text) - length)[0]

@@ -108,8 +108,13 @@ def check_decoding(one: Subject, text: str, rng: random.Random) -> None:
     ids = one.ids(text)
     want = one.oracle.decode(ids, skip_special_tokens=False)
     added = one.oracle.get_added_tokens_decoder()
-    # It decodes an added token to its normal form.
-    is_changed = any(one.oracle.id_to_token(key) != added[key].content for key in {*ids} & {*added})
+    # It decodes an added token to its normal form, and its letters to bytes.
+    has_letters = "ByteLevel" in str(one.document["decoder"])
+    is_changed = any(
+        one.oracle.id_to_token(key) != added[key].content
+        or (has_letters and not added[key].content.isascii())
+        for key in {*ids} & {*added}
+    )
     marks = one.document["model"].get("end_of_word_suffix") or one.document["model"].get(
         "continuing_subword_prefix"
     )

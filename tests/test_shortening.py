@@ -14,6 +14,7 @@ from tokenizers import Tokenizer, models
 
 import cutline
 from cutline import BudgetError, get_encoding, shorten
+from cutline.errors import UnparsedWarning
 from tests.conftest import needs_code
 from tests.texts import NAMED_TEXTS, SURROGATE_TEXTS
 
@@ -173,7 +174,7 @@ def test_an_unknown_kind_is_refused_with_and_without_parsers(
 
 
 def missing() -> NoReturn:
-    raise ImportError
+    raise ImportError("no parser")
 
 
 @pytest.mark.parametrize("kind", ["python", "Py", "html", "C++"])
@@ -181,7 +182,9 @@ def test_a_language_without_a_parser_is_shortened_as_text(
     kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("cutline.shortening.kinds.code_languages", missing)
-    assert shorten("a b c d", 3, kind=kind).kind == "text"
+    with pytest.warns(UnparsedWarning, match="code is shortened as text: no parser") as caught:
+        assert shorten("a b c d", 3, kind=kind).kind == "text"
+    assert [warning.filename for warning in caught] == [__file__]
 
 
 def test_kinds_are_read_in_any_case() -> None:

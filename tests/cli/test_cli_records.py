@@ -154,6 +154,20 @@ def test_rows_that_fail_are_named_and_the_others_go_on(invoke: Invoke, tmp_path:
         assert "line 8: invalid utf-8" in lines[-1]
 
 
+def test_an_old_output_is_kept_if_no_row_could_be_read(invoke: Invoke, tmp_path: Path) -> None:
+    path, target = tmp_path / "a.jsonl", tmp_path / "out.jsonl"
+    target.write_text("old")
+    for content in ('[{"body": "one"}]\n', '{"body": ""}\n{"body": 1}\n', '{"text": "a"}\n'):
+        path.write_text(content)
+        result = invoke("chunk", "--column", "body", "-o", target, path)
+        assert result.exit_code == 1
+        assert result.stderr.endswith(f"cutline: {path}: no row has a chunk\n")
+        assert target.read_text() == "old"
+    (tmp_path / "b.jsonl").write_text('{"body": ""}\n')  # which is no failure
+    assert invoke("chunk", "--column", "body", "-o", target, tmp_path / "b.jsonl").exit_code == 0
+    assert target.read_text() == ""
+
+
 def test_files_without_such_a_column_are_named(invoke: Invoke, tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text("a")
     (tmp_path / "b.jsonl").write_text('{"body": "one two"}')
@@ -268,6 +282,7 @@ def test_only_the_columns_that_are_named_are_carried(
         assert wrong.exit_code == 1
         assert wrong.stderr == (
             f"cutline: {path}: no column 'ids'; there is 'id', 'body', 'title', 'vector'\n"
+            f"cutline: {path}: no row has a chunk\n"
         )
     else:  # lines may lack any
         assert [row["metadata"]["record"] for row in rows_of(wrong.stdout_bytes)] == [{}, {}]

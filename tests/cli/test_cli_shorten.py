@@ -2,12 +2,14 @@
 
 import csv
 import json
+import sys
 from pathlib import Path
 
 import pytest
 import tiktoken
 
 from cutline import shorten
+from cutline.chunking import code_structure
 from tests.cli.conftest import Invoke
 from tests.conftest import needs_code
 
@@ -75,3 +77,24 @@ def test_what_cannot_be_done_is_said(invoke: Invoke, folder: Path) -> None:
     assert "the marker 'long marker' alone has 2 tokens" in small.stderr
     several = invoke("shorten", "-n", "50", folder / "none.txt", folder / "short.json")
     assert (several.exit_code, several.stdout) == (1, "[1]")
+
+
+@needs_code
+def test_without_a_parser_code_is_shortened_as_text_with_a_note(
+    invoke: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "tree_sitter_language_pack", None)
+    monkeypatch.setattr(code_structure, "_languages", code_structure._languages.__wrapped__)
+    text = "def f():\n    return 1\n\n\n" * 20
+    for name in ("a.py", "b.py", "c.txt"):
+        (tmp_path / name).write_text(text)
+    files = [tmp_path / name for name in ("a.py", "b.py", "c.txt")]
+    result = invoke("shorten", "-n", "50", *files)
+    assert result.exit_code == 0
+    assert result.stdout == 3 * shorten(text, 50, kind="text").text
+    [line] = result.stderr.splitlines()
+    assert line.startswith("cutline: code is shortened as text: ")
+    assert "pip install 'cutline[code]'" in line
+    asked = invoke("shorten", "-n", "50", "--kind", "python", files[0])
+    assert (asked.exit_code, asked.stdout) == (1, "")
+    assert asked.stderr.startswith("cutline: --kind python: code is shortened as text: ")

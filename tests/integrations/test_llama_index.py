@@ -378,6 +378,8 @@ def test_usual_sizes_are_those_of_the_framework() -> None:
     assert (parser.chunker.chunk_size, parser.chunker.chunk_overlap) == (1024, 20)
     with pytest.raises(TypeError, match="chunk_overlap and chunker are both given"):
         CutlineNodeParser(MARKDOWN, chunk_overlap=3)
+    with pytest.raises(TypeError, match="chunk_size must be an integer, got '16'"):
+        CutlineNodeParser(chunk_size="16")  # type: ignore[arg-type]
 
 
 def test_nodes_can_be_as_large_as_the_model_reads(tmp_path: Path) -> None:

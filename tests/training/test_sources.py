@@ -423,6 +423,7 @@ def test_null_has_no_text(tmp_path: Path) -> None:
         (b"null", "expected a json object, got null"),
         (b'{"text": "x"', "not json: Expecting"),
         (b'{"text": "x"} {"text": "y"}', "not json: Extra data at character 15"),
+        (b'{"text": "x', "not json: Unterminated string starting at character 10"),
         (b"[" * 100_000, "not json: it is nested too deep"),
         (b'{"text": "\xff"}', "invalid utf-8 at byte offset 10 (byte 0xff"),
     ],

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from functools import lru_cache, partial
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Final
 
@@ -224,9 +224,15 @@ class Chunkers:
         """Cut the text of each row, with its number and its other columns in the metadata.
 
         Raises:
-            InputError: the chunker is not known.
+            InputError: the chunker is not known; or rows failed, and no other has a chunk.
         """
-        chunker = self._filled(self._for_file(""), name)
+        found = self._chunks_of_rows(self._filled(self._for_file(""), name), rows)
+        first = list(islice(found, 1))
+        if rows.n_failed and not first:
+            raise InputError("no row has a chunk")
+        return chain(first, found)
+
+    def _chunks_of_rows(self, chunker: "Chunker", rows: Rows) -> Iterator["Chunk"]:
         for row, chunks in rows.map(partial(self._cut_rows, chunker)):
             self._has_rows = True
             for column in [name for name in self._unseen if name in row.others]:

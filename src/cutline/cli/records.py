@@ -56,6 +56,9 @@ class Rows:
         errors: a text with lone surrogates, which is not UTF-8, "strict": is reported, and left
             out; "replace": has U+FFFD instead; None: is left as it is.
 
+    Attributes:
+        n_failed: the number of rows that failed so far, or one more if the file cannot be read on.
+
     Raises:
         OSError: the file cannot be read.
         InputError: it has no such column, or needs a package that is not installed.
@@ -82,7 +85,7 @@ class Rows:
         self._n_jobs = n_jobs
         self._errors = errors
         self._others = others
-        self._n_failed = 0
+        self.n_failed = 0
 
     def __iter__(self) -> "Iterator[Row]":
         """Yield the rows; what fails is reported, and left out."""
@@ -102,13 +105,13 @@ class Rows:
                 yield from zip(batch, results, strict=True)
             self._watch.advance(self._rows.bytes_read - n_bytes)
             n_bytes = self._rows.bytes_read
-        if self._n_failed > _FAILED_SHOWN:
-            more = f"{self._n_failed - _FAILED_SHOWN} more of its {self._rows.unit}s failed"
+        if self.n_failed > _FAILED_SHOWN:
+            more = f"{self.n_failed - _FAILED_SHOWN} more of its {self._rows.unit}s failed"
             self._watch.fail(f"{self._rows.path}: {more}")
 
     def _fail(self, problem: str) -> None:
-        self._n_failed += 1
-        if self._n_failed <= _FAILED_SHOWN:
+        self.n_failed += 1
+        if self.n_failed <= _FAILED_SHOWN:
             self._watch.fail(problem)
 
     def _refuse(self, error: SourceError) -> None:

@@ -1,5 +1,6 @@
 """`cutline shorten`: fits the output of tools to a token budget, and keeps its structure."""
 
+import warnings
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
@@ -7,6 +8,7 @@ import click
 
 from cutline.cli.commands import command, run
 from cutline.cli.decoding import InputError, TextReader, reads_text
+from cutline.cli.failure import Failure
 from cutline.cli.inputs import shown_name
 from cutline.cli.options import encoding_choice, input_output
 from cutline.cli.streams import STDIN
@@ -56,12 +58,14 @@ def shorten(
     fits stays as it is. Nothing is added between files.
     """
     from cutline import shorten as shortened
-    from cutline.errors import BudgetError
+    from cutline.errors import BudgetError, UnparsedWarning
     from cutline.shortening import KINDS
+
+    notes: set[str] = set()
 
     def work(name: str, content: bytes) -> "tuple[int, Shortened]":
         text = reader.text(content)
-        of_name = _kind_of(name) if kind == "auto" else kind
+        of_name = _kind_of(name, notes) if kind == "auto" else kind
         try:
             found = shortened(text, max_tokens, kind=of_name, encoding=encoding, marker=marker)
         except BudgetError as error:
@@ -81,14 +85,18 @@ def shorten(
 
     if kind not in KINDS:
         try:
-            shortened("", 0, kind=kind)
+            with warnings.catch_warnings():
+                warnings.simplefilter("error", UnparsedWarning)
+                shortened("", 0, kind=kind)
         except ValueError as error:
             raise click.BadParameter(str(error), param_hint="--kind") from error
+        except UnparsedWarning as warning:
+            raise Failure(f"--kind {kind}: {warning}") from warning
     run(files, output, work=work, write=write)
 
 
-def _kind_of(name: str) -> str:
-    """Return the kind that a file's name tells of, or "auto"."""
+def _kind_of(name: str, notes: set[str]) -> str:
+    """Return the kind that a file's name tells of, or "auto"; with a note if it has no parser."""
     from cutline.chunking.by_name import MARKDOWN, NOTEBOOK, TEXT, kind_of
     from cutline.shortening import KINDS
 
@@ -103,5 +111,8 @@ def _kind_of(name: str) -> str:
         from cutline import code_languages
 
         return kind if kind in code_languages() else "auto"
-    except ImportError:
+    except ImportError as error:
+        if str(error) not in notes:
+            notes.add(str(error))
+            click.echo(f"cutline: code is shortened as text: {error}", err=True)
         return "auto"

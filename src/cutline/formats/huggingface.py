@@ -212,8 +212,9 @@ def read_json(path: Path) -> dict[str, Any]:
     try:
         document = json.loads(data, parse_float=float_of_serde)
     except json.JSONDecodeError as error:
+        problem = error.msg.lower().removesuffix(" at")
         raise VocabularyError(
-            f"{path}, line {error.lineno}, column {error.colno}: not JSON: {error.msg.lower()}"
+            f"{path}, line {error.lineno}, column {error.colno}: not JSON: {problem}"
         ) from None
     except UnicodeDecodeError as error:
         raise VocabularyError(f"{path} is not UTF-8 at byte {error.start}") from None

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from itertools import groupby
 from typing import Any, Self
 
+from cutline.checks import checked_integer
 from cutline.chunking import HierarchicalChunker
 from cutline.chunking.chunkers import Chunker
 from cutline.chunking.rules import CountText
@@ -165,7 +166,8 @@ class CutlineNodeParser(_ChunkerParser, MetadataAwareTextSplitter):
         if chunker is None:
             encoding = token_counter_of("o200k_base" if encoding is None else encoding)
             chunk_size = DEFAULT_CHUNK_SIZE if chunk_size is None else chunk_size
-            chunk_size = size_for(encoding, chunk_size, template is not None)
+            size = size_for(encoding, chunk_size, template is not None)
+            chunk_size = checked_integer(size, "chunk_size")
             if chunk_overlap is None:
                 chunk_overlap = min(DEFAULT_CHUNK_OVERLAP, chunk_size - 1)
         options = {"encoding": encoding, "chunk_size": chunk_size, "chunk_overlap": chunk_overlap}

@@ -3,6 +3,7 @@
 import csv
 import json
 import re
+import warnings
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from functools import lru_cache, partial
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 from cutline.chunking.by_name import names_language
 from cutline.chunking.code_structure import ALIASES, code_languages, code_structure
 from cutline.chunking.table_structure import DELIMITERS
-from cutline.errors import shown, shown_type
+from cutline.errors import UnparsedWarning, shown, shown_type
 from cutline.shortening.drafts import Draft, Render, fair_share
 from cutline.shortening.json_drafts import JsonDrafts, is_json
 from cutline.shortening.lines import (
@@ -67,6 +68,9 @@ _SAMPLE: Final = 1 << 16
 def resolved(text: str, kind: str) -> str:
     """Return as what a text is shortened: that kind if it is of it, else "text".
 
+    Warns:
+        UnparsedWarning: it is a programming language, whose parser is not installed.
+
     Raises:
         ValueError: there is no such kind.
         TypeError: it is no str.
@@ -81,16 +85,20 @@ def resolved(text: str, kind: str) -> str:
     if name in KINDS:
         return name
     language = ALIASES.get(name, name)
+    problem = ""
     try:
-        is_known, is_parsed = language in code_languages(), True
-    except ImportError:  # its parser is not installed
-        is_known, is_parsed = names_language(language), False
+        is_known = language in code_languages()
+    except ImportError as error:
+        is_known, problem = names_language(language), f"code is shortened as text: {error}"
     if not is_known:
         raise ValueError(
             f"kind must be one of {', '.join(map(repr, KINDS))}, or a language of "
             f"cutline.code_languages(), got {shown(kind)}"
         )
-    return name if is_parsed else "text"
+    if not problem:
+        return name
+    warnings.warn(problem, UnparsedWarning, stacklevel=3)  # where `shorten` is called
+    return "text"
 
 
 def maker(kind: str) -> Make:

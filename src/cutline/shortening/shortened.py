@@ -64,7 +64,8 @@ def shorten(
     Returns:
         The text and what it contains of the source. Its kind is "text" where the text is not of
         the kind asked for, or if even the least of that kind does not fit; and for a
-        programming language if tree-sitter is not installed (pip install 'cutline[code]').
+        programming language if tree-sitter is not installed (pip install 'cutline[code]'), with
+        an `UnparsedWarning`.
 
     Raises:
         BudgetError: (a ValueError) the text does not fit, and neither does the marker alone.

@@ -107,7 +107,8 @@ class JsonRows:
         except RecursionError as error:  # each Python says so in other words
             raise self._error(number, "not json: it is nested too deep to be read") from error
         except json.JSONDecodeError as error:  # its own message has a line, which is always 1
-            problem = f"not json: {error.msg} at character {error.pos + 1}"
+            what = error.msg.removesuffix(" at")
+            problem = f"not json: {what} at character {error.pos + 1}"
             raise self._error(number, problem) from error
         except ValueError as error:
             raise self._error(number, f"not json: {error}") from error

@@ -230,7 +230,7 @@ class Encoding(Properties, Cutting, Decoding):
 
             pipeline = Pipeline(spec)
         self._describe(spec.name, spec.special_tokens, pipeline, lambda: spec, spec_decoder)
-        if spec.splittings:
+        if spec.splittings and not spec.marks_words:
             from cutline.pretokenize.splitting import split_spans
 
             self._bind(

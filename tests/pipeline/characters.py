@@ -4,12 +4,15 @@ Sources of the settings: the published tokenizer.json of Llama 2, Mistral 7B, Ge
 """
 
 import json
+from base64 import b64encode
 from functools import cache
 from typing import Any
 
 import pytest
 
 from tests.texts import NAMED_TEXTS
+from tests.words.charsmaps import charsmap
+from tests.words.configurations import SMALL_MAP
 
 tokenizers = pytest.importorskip("tokenizers", reason="the oracle of these tests")
 
@@ -21,6 +24,11 @@ DECODERS = [
     {"type": "ByteFallback"},
     {"type": "Fuse"},
 ]
+PRECOMPILED = {
+    "type": "Precompiled",
+    "precompiled_charsmap": b64encode(charsmap(SMALL_MAP)).decode(),
+}
+RUNS = {"type": "Replace", "pattern": {"Regex": " {2,}"}, "content": " "}
 STRIP = {"type": "Strip", "content": " ", "start": 1, "stop": 0}
 SPLIT = {
     "type": "Split",
@@ -109,7 +117,28 @@ CONFIGURATIONS: dict[str, dict[str, Any]] = {
     "lower case, composed": {
         "normalizer": [{"type": "NFC"}, {"type": "Lowercase"}, REPLACE],
     },
+    "nllb": {
+        "normalizer": [PRECOMPILED, RUNS],
+        "pre_tokenizer": metaspace("always", True),
+        "fallback": False,
+        "masks": {"<mask>": "lstrip", "<after>": "rstrip", "<word>": "single_word"},
+    },
+    "nllb, as converted": {
+        "normalizer": [
+            PRECOMPILED,
+            {"type": "Strip", "strip_left": False, "strip_right": True},
+            RUNS | {"content": BLANK},
+        ],
+        "pre_tokenizer": metaspace("always", True),
+        "fallback": False,
+        "masks": {"<mask>": "lstrip"},
+    },
+    "masks of all texts": {
+        "pre_tokenizer": metaspace("first", True),
+        "masks": {"<mask>": "lstrip", "<after>": "rstrip", "<word>": "single_word"},
+    },
 }
+"""Masks are special tokens that are searched for in normalized text, with a flag each."""
 
 
 @cache
@@ -140,4 +169,8 @@ def make_document(name: str) -> str:
         token_id = model["vocab"].get(text, next_id)
         normalized = options.get("normalized", False)
         document["added_tokens"].append(added(token_id, text, normalized=normalized))
+    for text, flag in options.get("masks", {}).items():
+        next_id += 1
+        flags = {"special": True, "normalized": True, flag: True}
+        document["added_tokens"].append(added(next_id, text, **flags))
     return json.dumps(document)

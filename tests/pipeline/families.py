@@ -229,6 +229,14 @@ FAMILIES: dict[str, Callable[[], Family]] = {
         [AddedToken("<|startoftext|>", normalized=True), *added("<|endoftext|>")],
         [],
     ),
+    "clip, of transformers 5": lambda: (
+        sequence(split(rf"<\|startoftext\|>|<\|endoftext\|>|{CLIP}", "removed", invert=True), GPT2),
+        normalizers.Sequence(
+            [normalizers.NFC(), normalizers.Replace(tokenizers.Regex(r"\s+"), " "), LOWER]
+        ),
+        added("<|startoftext|>", "<|endoftext|>"),
+        [],
+    ),
     "clip, bert's words": lambda: (
         sequence(pre.BertPreTokenizer(), BYTES),
         None,

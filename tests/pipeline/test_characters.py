@@ -16,6 +16,7 @@ from tests.pipeline.characters import (
     CONFIGURATIONS,
     PREPEND,
     REPLACE,
+    added,
     make_document,
     metaspace,
     tokenizers,
@@ -57,7 +58,7 @@ def test_ids_counts_and_offsets_are_those_of_tokenizers(name: str) -> None:
         assert encoding.count(text) == len(found.ids), text
         tokens, spans = encoding.encode_with_offsets(text, disallowed_special=())
         assert tokens == found.ids
-        if "composed" not in name:
+        if "composed" not in name and "nllb" not in name:
             assert [*map(tuple, spans.tolist())] == found.offsets, text
 
 
@@ -172,6 +173,26 @@ def test_special_tokens_and_the_text_between_them() -> None:
             assert encoding.encode(text, allowed_special="all") == ids(tokenizer, text), text
 
 
+@pytest.mark.parametrize(
+    "name", [name for name in CONFIGURATIONS if "masks" in CONFIGURATIONS[name]]
+)
+def test_special_tokens_that_strip_normalized_text(name: str) -> None:
+    """They see what is unknown, and U+2581, before these are spelled."""
+    encoding, _ = pair(name)
+    tokenizer = tokenizers.Tokenizer.from_str(make_document(name))
+    masks = [*CONFIGURATIONS[name]["masks"]]
+    white = [" ", "\x85", "\u3000", "\u2028", BLANK, "\t"]
+    unknown = ["\u2603", "\U0010ffff", "\xdf"]
+    chooser = random.Random(name)
+    for _ in range(1500):
+        parts = chooser.choices([*masks * 3, *white * 2, *unknown, *"a<", "\u0338"], k=7)
+        text = "".join(parts)
+        found = tokenizer.encode(text, add_special_tokens=False).ids
+        assert encoding.encode(text, allowed_special="all") == found, parts
+        assert encoding.encode_with_offsets(text, allowed_special="all")[0] == found
+        assert encoding.count(text, allowed_special="all") == len(found)
+
+
 CHANGES: dict[str, Any] = {
     "ignore_merges": lambda document: document["model"].update(ignore_merges=True),
     "U+2581, is no token": lambda document: _without_blank(document),
@@ -184,6 +205,9 @@ CHANGES: dict[str, Any] = {
     "remove the first character": lambda document: document.update(
         normalizer={"type": "Strip", "strip_left": True, "strip_right": False},
         pre_tokenizer=metaspace("first", False),
+    ),
+    "it would strip blanks": lambda document: document["added_tokens"].append(
+        added(max(document["model"]["vocab"].values()) + 1, "<x>", normalized=True, lstrip=True)
     ),
     "a merge joins": lambda document: (
         document["model"]["vocab"].update({"<0x41>a": 9999}),

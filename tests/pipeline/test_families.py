@@ -35,8 +35,8 @@ NAMES = sorted(FAMILIES)
 CHANGING = [name for name in NAMES if name in (
     "prefix space", "qwen 2.5", "gpt neox, olmo", "modernbert", "decomposed", "compatible",
     "lower case", "stripped", "replaced", "led by a mark", "single words", "deepseek v3", "clip",
-    "clip, bert's words", "as bert splits", "fixed lengths of digits", "deepseek coder",
-    "subwords", "scripts apart",
+    "clip, bert's words", "clip, of transformers 5", "as bert splits", "fixed lengths of digits",
+    "deepseek coder", "subwords", "scripts apart",
     "deepseek llm", "looks behind", "digits from the right", "groups split again", "text merged",
     "words removed", "falcon", "words led by blanks", "blanks as letters",
 )]  # fmt: skip

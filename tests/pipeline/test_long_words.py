@@ -89,7 +89,14 @@ def test_cuts_with_random_merges(seed: int, at_end: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["clip", "subwords of words alone", "gpt 1 of characters", "words of characters"]
+    "name",
+    [
+        "clip",
+        "clip, of transformers 5",
+        "subwords of words alone",
+        "gpt 1 of characters",
+        "words of characters",
+    ],
 )
 @pytest.mark.parametrize("letters", ["abcdefghijklmnopqrstuvwxyz", "e\u0301", "日本"])
 def test_a_word_of_twenty_thousand_letters(

@@ -21,6 +21,7 @@ JOINING = {
     "qwen 2.5", "gpt neox, olmo", "modernbert", "command-r", "decomposed", "compatible",
     "compatible, decomposed", "lower case", "replaced", "accents removed", "as bert normalizes",
     "as nmt normalizes", "runs of blanks", "precompiled", "as bert splits", "clip",
+    "clip, of transformers 5",
     "classes replaced", "bytes in the normalizer", "blanks as letters",
     "subwords", "scripts apart", "words led by blanks",
     "fixed lengths of digits", "deepseek llm",

@@ -68,7 +68,8 @@ def test_published_tokenizer_json_gives_the_tokens_of_tokenizers(name: str) -> N
         assert_same(tokenizer, encoding, text)
 
 
-def test_published_merges_of_clip_give_the_tokens_of_tokenizers() -> None:
+@pytest.mark.parametrize("name", ["clip", "clip, of transformers 5"])
+def test_published_merges_of_clip_give_the_tokens_of_tokenizers(name: str) -> None:
     """As transformers converts them to a tokenizer.json."""
     written = gzip.decompress(file_of("open_clip", "bpe_simple_vocab_16e6.txt.gz").read_bytes())
     lines = written.decode().split("\n")[1 : 49_152 - 256 - 2 + 1]
@@ -83,7 +84,7 @@ def test_published_merges_of_clip_give_the_tokens_of_tokenizers() -> None:
         unk_token="<|endoftext|>",
     )
     tokenizer = tokenizers.Tokenizer(model)
-    tokenizer.pre_tokenizer, tokenizer.normalizer, special, _ = FAMILIES["clip"]()
+    tokenizer.pre_tokenizer, tokenizer.normalizer, special, _ = FAMILIES[name]()
     tokenizer.add_special_tokens(special)
     encoding = cutline.Encoding.from_tokenizers(tokenizer)
     assert encoding.n_vocab == 49_408

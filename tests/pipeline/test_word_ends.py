@@ -3,7 +3,7 @@
 import json
 import random
 from collections.abc import Callable
-from itertools import combinations
+from itertools import combinations, product
 from typing import Any
 
 import pytest
@@ -11,7 +11,7 @@ import pytest
 import cutline
 from cutline.errors import VocabularyError
 from cutline.normalizing import SPACE
-from tests.pipeline.families import SUFFIX, build, tokenizers
+from tests.pipeline.families import CLIP, GPT2, SUFFIX, build, sequence, split, tokenizers
 
 pre = tokenizers.pre_tokenizers
 LETTERS = sorted(pre.ByteLevel.alphabet())
@@ -110,8 +110,38 @@ def test_offsets_are_those_of_tokenizers(trims: bool) -> None:
             assert [*map(tuple, spans.tolist())] == found.offsets
 
 
-def test_hostile_texts() -> None:
-    tokenizer = build("clip")
+def test_text_that_is_matched_as_a_whole_is_split_again() -> None:
+    """Signs after it are a word of their own, and signs before it hide it."""
+    tokenizer = build("clip, of transformers 5")
+    encoding = cutline.Encoding.from_tokenizers(tokenizer)
+    parts = ("<|startoftext|>", "<|ENDOFTEXT|>", "<|", "|>", "!", "a", " ", "1", "'s", "endoftext")
+    tokenizer.encode_special_tokens = True
+    for text in map("".join, product(parts, repeat=4)):
+        assert encoding.encode_ordinary(text) == ids(tokenizer, text), text
+    assert encoding.count("<|startoftext|>!!") > encoding.count("<|startoftext|>")
+
+
+def test_words_that_only_the_last_splitting_joins_are_cut_where_the_first_one_does() -> None:
+    """A word of two digits is one token, and a digit inside a longer one would be two."""
+    ends = [f"§{SUFFIX}", f"à¥§{SUFFIX}", f"§à¥§{SUFFIX}"]
+    tokenizer = made([("à", "¥"), ("à¥", ends[0]), ("§", ends[1]), ("à¥", ends[2])])
+    two_by_two = split(r"<x>|\p{N}{1,2}|[\p{L}]+", "removed", invert=True)
+    tokenizer.pre_tokenizer = sequence(two_by_two, GPT2)
+    encoding = cutline.Encoding.from_tokenizers(tokenizer)
+    assert len(encoding._spec.splittings) == 2
+    assert encoding.split_at("१" * 400, 50) == 100
+
+
+def test_splittings_of_which_none_drops_blanks_are_refused() -> None:
+    tokenizer = made([("a", "b")])
+    tokenizer.pre_tokenizer = sequence(split(CLIP), GPT2)
+    with pytest.raises(VocabularyError, match="words can have blanks"):
+        cutline.Encoding.from_tokenizers(tokenizer)
+
+
+@pytest.mark.parametrize("name", ["clip", "clip, of transformers 5"])
+def test_hostile_texts(name: str) -> None:
+    tokenizer = build(name)
     encoding = cutline.Encoding.from_tokenizers(tokenizer)
     for unit in ("a", "a ", " ", "!", "e\u0301", "1", "'s", "日本"):
         text = unit * 5000

@@ -94,21 +94,19 @@ def _check_texts(document: Part, source: str) -> None:
 def _byte_level_spec(parsed: TokenizerJson, name: str, source: str) -> TokenizerSpec:
     check_byte_level(parsed, source)
     spaces, splitters = before_bytes(parsed, source)
-    pat_str, prefix_space, splittings, led_pat_str = make_split(
-        splitters, source, is_newer=parsed.is_normalized
-    )
+    split = make_split(splitters, source, is_newer=parsed.is_normalized)
     added = {token.content: token.id for token in parsed.added_tokens}
     normalizers: Sequence[Part] = parsed.normalizers
     if not spaces:  # which keep blanks in pieces, as another letter
-        normalizers = without_white_space(normalizers, pat_str, parsed.added_tokens)
+        normalizers = without_white_space(normalizers, split, parsed.added_tokens)
     model, never = parsed.model, dict[bytes, int]()
-    if led_pat_str and (model.end_of_word_suffix or model.continuing_subword_prefix):
+    if split.led_pat_str and (model.end_of_word_suffix or model.continuing_subword_prefix):
         why = "a blank would be put before every piece, and tokens say where pieces are"
         raise refused(source, "pre_tokenizer", list(parsed.pre_tokenizers), why)
     if model.end_of_word_suffix:
-        model, never = with_blanks(model, pat_str)
+        model, never = with_blanks(model, split)
     elif model.continuing_subword_prefix:
-        model, never = with_leading_blanks(model, pat_str, added)
+        model, never = with_leading_blanks(model, split, added)
         added = {}
     vocabulary, unreachable = merged(model, added)
     check_after_bytes(
@@ -122,18 +120,18 @@ def _byte_level_spec(parsed: TokenizerJson, name: str, source: str) -> Tokenizer
     return TokenizerSpec(
         name,
         vocabulary,
-        pat_str,
+        split.pat_str,
         parsed.added_tokens,
         (*make_steps(normalizers, source), *spaces),
-        prefix_space,
+        split.prefix_space,
         unreachable | never,
         parsed.n_template_tokens,
         parsed.trims,
         template=parsed.template,
         marks_word_ends=bool(parsed.model.end_of_word_suffix),
-        splittings=splittings,
-        marks_word_starts=bool(led_pat_str or parsed.model.continuing_subword_prefix),
-        led_pat_str=led_pat_str,
+        splittings=split.splittings,
+        marks_word_starts=bool(split.led_pat_str or parsed.model.continuing_subword_prefix),
+        led_pat_str=split.led_pat_str,
     )
 
 

@@ -41,8 +41,8 @@ def make_ended_spec(parsed: TokenizerJson, name: str, source: str) -> TokenizerS
         VocabularyError, PatternError: names the part that cannot be expressed exactly.
     """
     suffix, prefix = parsed.model.end_of_word_suffix, parsed.model.continuing_subword_prefix
-    pat_str = make_split([*parsed.pre_tokenizers, _AS_IT_IS], source).pat_str
-    if not never_takes(pat_str, " "):
+    split = make_split([*parsed.pre_tokenizers, _AS_IT_IS], source)
+    if not never_takes(split, " "):
         raise _refusal(parsed.model, "a blank is written for it here, but words can have blanks")
     if why := _problem(parsed.model):
         raise _refusal(parsed.model, why)
@@ -54,11 +54,11 @@ def make_ended_spec(parsed: TokenizerJson, name: str, source: str) -> TokenizerS
             raise refused(source, "decoder", decoder, "it is not known to undo the encoding")
     added = {token.content: token.id for token in parsed.added_tokens}
     read = _read(parsed.model, added)
-    normalizers = without_white_space(parsed.normalizers, pat_str, parsed.added_tokens)
+    normalizers = without_white_space(parsed.normalizers, split, parsed.added_tokens)
     return TokenizerSpec(
         name,
         read.vocabulary,
-        pat_str,
+        split.pat_str,
         parsed.added_tokens,
         make_steps(normalizers, source),
         n_template_tokens=parsed.n_template_tokens,
@@ -66,6 +66,7 @@ def make_ended_spec(parsed: TokenizerJson, name: str, source: str) -> TokenizerS
         characters=read.characters,
         template=parsed.template,
         marks_word_ends=not prefix,
+        splittings=split.splittings,
         marks_word_starts=bool(prefix),
     )
 

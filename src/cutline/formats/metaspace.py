@@ -194,7 +194,8 @@ def _check_added(token: AddedToken, replaces: bool, source: str) -> None:
     """Refuse added tokens that are searched for in text with U+2581, where it matters."""
     if not token.normalized:
         return
-    if token.lstrip or token.rstrip or token.single_word:
+    looks_around = token.lstrip or token.rstrip or token.single_word
+    if looks_around and (replaces or not token.special):
         why = "in normalized text it would strip blanks, or look at words"
         raise refused(source, "added token", token.content, why)
     if not replaces and (BLANK in token.content or " " in token.content):

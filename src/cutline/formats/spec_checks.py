@@ -155,9 +155,7 @@ def _problem_of_bpe(spec: TokenizerSpec) -> str:
     if spec.splittings and spec.pat_str is not None:
         return "has a split pattern and splittings"
     if spec.marks_words and (
-        spec.splittings
-        or spec.marks_word_ends == spec.marks_word_starts
-        or not never_takes(spec.pat_str, " ")
+        spec.marks_word_ends == spec.marks_word_starts or not never_takes(spec, " ")
     ):
         return "marks words that may have blanks of their own"
     if spec.characters is not None:

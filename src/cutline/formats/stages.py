@@ -21,14 +21,15 @@ from cutline.pretokenize.composing import DROPPED, Matches, Run, Runs, Stage, co
 from cutline.pretokenize.oniguruma import from_oniguruma, from_oniguruma_for_search
 from cutline.pretokenize.pattern import Chars, parse_pattern
 from cutline.pretokenize.restricting import CharClass
-from cutline.pretokenize.splitting import Behavior, Splitting
+from cutline.pretokenize.splitting import Behavior, Splitting, has_automaton
 from cutline.pretokenize.store import compile_pattern
 from cutline.pretokenize.unicode import find_property, unicode_scripts
-from cutline.spec import LED_PIECE, AddedToken
+from cutline.spec import LED_PIECE, AddedToken, TokenizerSpec
 from cutline.vocabulary import R50K_PAT_STR
 from cutline.words.characters import chars_of
 
 __all__ = [
+    "Split",
     "make_split",
     "make_steps",
     "never_takes",
@@ -77,7 +78,7 @@ def make_steps(parts: Sequence[Part], source: str) -> tuple[Step, ...]:
 
 
 def without_white_space(
-    parts: Sequence[Part], pat_str: str | None, added_tokens: Iterable[AddedToken]
+    parts: Sequence[Part], split: "Split", added_tokens: Iterable[AddedToken]
 ) -> list[Part]:
     """Leave out normalizers that have no effect, for they change white space that is dropped.
 
@@ -85,7 +86,7 @@ def without_white_space(
     no added token is found by it, and later steps change each side of it apart.
     """
     kept: list[Part] = []
-    is_dropped = never_takes(pat_str, SPACE) and not any(
+    is_dropped = never_takes(split, SPACE) and not any(
         set(token.content) & set(SPACE) for token in added_tokens if token.normalized
     )
     for part in reversed(parts):
@@ -95,10 +96,20 @@ def without_white_space(
     return kept[::-1]
 
 
-def never_takes(pat_str: str | None, characters: str) -> bool:
-    """Return whether no piece of a split pattern has one of these characters."""
-    if pat_str is None:
-        return False
+def never_takes(split: "Split | TokenizerSpec", characters: str) -> bool:
+    """Return whether no piece has one of these characters.
+
+    Of several splittings one that drops them suffices: the others cut its pieces, or it theirs.
+    """
+    if split.splittings:
+        return all(has_automaton(one.pat_str) for one in split.splittings) and any(
+            one.behavior == "removed" and one.inverted and _never_matches(one.pat_str, characters)
+            for one in split.splittings
+        )
+    return split.pat_str is not None and _never_matches(split.pat_str, characters)
+
+
+def _never_matches(pat_str: str, characters: str) -> bool:
     tables = Tables(pat_str)
     classes = np.unique(tables.classes_in(characters))
     goes_on = tables.targets[START:, classes] != 0
@@ -147,7 +158,7 @@ def make_split(parts: Sequence[Part], source: str, *, is_newer: bool = False) ->
     if prefix_space and before:
         bare = {**to_bytes, "add_prefix_space": False, "use_regex": False}
         first = make_split([*before, bare], source, is_newer=is_newer)
-        if after or not never_takes(first.pat_str, SPACE):
+        if after or not never_takes(first, SPACE):
             why = "a blank would be put before every piece, but pieces can have white space"
             raise refused(source, "pre_tokenizer", list(parts), why)
         return first._replace(led_pat_str=R50K_PAT_STR if uses_regex else LED_PIECE)

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Final
 
 from cutline.formats.merges import Merge, MergeModel, as_bytes, as_text
-from cutline.formats.stages import never_takes
+from cutline.formats.stages import Split, never_takes
 from cutline.formats.token_ids import Texts, TokenIds
 from cutline.formats.tokenizer_json import refused
 
@@ -21,12 +21,12 @@ _BLANK: Final = as_text(b" ")
 _LAST_BYTES: Final = range(0xC0)  # the last byte of a character is none that begins a longer one
 
 
-def with_blanks(model: MergeModel, pat_str: str | None) -> tuple[MergeModel, dict[bytes, int]]:
+def with_blanks(model: MergeModel, split: Split) -> tuple[MergeModel, dict[bytes, int]]:
     """Write the tokens of a model with a blank for the suffix.
 
     Args:
         model: as read.
-        pat_str: splits texts into pieces.
+        split: how texts are split into pieces.
 
     Returns:
         The model without a suffix, and the ids of tokens that no text has.
@@ -39,7 +39,7 @@ def with_blanks(model: MergeModel, pat_str: str | None) -> tuple[MergeModel, dic
     numbers = enumerate(model.ids.numbers.tolist())
     old = {model.ids.texts[place]: number for place, number in numbers}
     old_merges = [model.merge(place) for place in range(len(model.merges) // 2)]
-    if why := _problem(model, pat_str, old, old_merges):
+    if why := _problem(model, split, old, old_merges):
         raise refused(model.source, "model: end_of_word_suffix", suffix, why)
 
     def written(text: str) -> str:
@@ -59,11 +59,11 @@ def with_blanks(model: MergeModel, pat_str: str | None) -> tuple[MergeModel, dic
 
 
 def _problem(
-    model: MergeModel, pat_str: str | None, ids: Mapping[str, int], merges: Iterable[Merge]
+    model: MergeModel, split: Split, ids: Mapping[str, int], merges: Iterable[Merge]
 ) -> str:
     """Say why blanks cannot stand for the suffix; "": they can."""
     suffix = model.end_of_word_suffix
-    if not never_takes(pat_str, " "):
+    if not never_takes(split, " "):
         return "a blank is written for it here, but words can have blanks"
     if model.ignore_merges:
         return "with ignore_merges, whole words are looked up without it"

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Final
 
 from cutline.formats.merges import Merge, MergeModel, as_bytes, as_text
-from cutline.formats.stages import never_takes
+from cutline.formats.stages import Split, never_takes
 from cutline.formats.token_ids import Texts, TokenIds
 from cutline.formats.tokenizer_json import TokenizerJson, refused
 
@@ -45,13 +45,13 @@ def check_prefix(parsed: TokenizerJson, source: str) -> None:
 
 
 def with_leading_blanks(
-    model: MergeModel, pat_str: str | None, added_tokens: Iterable[str]
+    model: MergeModel, split: Split, added_tokens: Iterable[str]
 ) -> tuple[MergeModel, dict[bytes, int]]:
     """Write the tokens of a model without the prefix, and with blanks before first ones.
 
     Args:
         model: as read.
-        pat_str: splits texts into pieces.
+        split: how texts are split into pieces.
         added_tokens: their texts, found before texts are split. Those that take no part in merging
             are left out.
 
@@ -66,7 +66,7 @@ def with_leading_blanks(
     numbers = model.ids.numbers.tolist()
     old = {model.ids.texts[place]: number for place, number in enumerate(numbers)}
     merges = [model.merge(place) for place in range(len(model.merges) // 2)]
-    if why := _problem(model, pat_str, old, merges):
+    if why := _problem(model, split, old, merges):
         raise refused(model.source, _SETTING, prefix, why)
     kept = alone(model, added_tokens, _LETTERS)
 
@@ -146,11 +146,11 @@ def _joined(prefix: str, left: str, right: str) -> str:
 
 
 def _problem(
-    model: MergeModel, pat_str: str | None, ids: Mapping[str, int], merges: Iterable[Merge]
+    model: MergeModel, split: Split, ids: Mapping[str, int], merges: Iterable[Merge]
 ) -> str:
     """Say why blanks cannot stand before first tokens; "": they can."""
     prefix = model.continuing_subword_prefix
-    if not never_takes(pat_str, " "):
+    if not never_takes(split, " "):
         return "a blank is written before words here, but words can have blanks"
     if model.ignore_merges:
         return "with ignore_merges, whole words are looked up as they are"

@@ -97,12 +97,14 @@ def changed_parts(pipeline: Pipeline, text: str, allowed: frozenset[str]) -> Ite
         if token is not None:
             yield start, end, token.id
             continue
-        section = trace(whole.part(start, end), pipeline.spec.normalizer)
+        section = trace(whole.part(start, end), pipeline.steps_before_search)
         for first, last, inner in pipeline.finder_of_normalized.cut(section.text, counts):
             part = section.part(first, last)
             if inner is not None:
                 yield int(part.spans[0, 0]), int(part.spans[-1, 1]), inner.id
-            elif (
+                continue
+            part = trace(part, pipeline.steps_after_search)
+            if (
                 pipeline.spec.prefix_space
                 and not part.text.startswith(" ")
                 and not (pipeline.spec.prefix_first and start + first)

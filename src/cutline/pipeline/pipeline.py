@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Pipeline"]
 
+_N_SPELLING = 2  # steps: what is written for U+2581, and for characters that are no tokens
+
 
 class Pipeline:
     """Finds added tokens, and changes the text between them.
@@ -39,15 +41,20 @@ class Pipeline:
         ordinary_of_normalized: in the normalized text.
         ordinary_finders: those of both that have tokens.
         drops_blank: decoding drops a blank at the start.
+        steps_before_search: the steps before tokens are searched for in normalized text; and
+        steps_after_search: those that change what is left.
         changes_starts: a text starts otherwise than what follows a safe split point.
     """
 
     def __init__(self, spec: TokenizerSpec) -> None:
         self.spec = spec
+        n_before = len(spec.normalizer) - (_N_SPELLING if _strips_in_normalized(spec) else 0)
+        self.steps_before_search = spec.normalizer[:n_before]
+        self.steps_after_search = spec.normalizer[n_before:]
         raw = {token.content: token for token in spec.added_tokens if not token.normalized}
         has_prefix = spec.characters is None or not spec.characters.bare_symbols
         normalized = {
-            normalize(token.content, spec.normalizer, at_start=has_prefix): token
+            normalize(token.content, self.steps_before_search, at_start=has_prefix): token
             for token in spec.added_tokens
             if token.normalized
         }
@@ -128,12 +135,12 @@ class Pipeline:
             if token is not None:
                 yield token
             else:
-                section = normalize(text[start:end], spec.normalizer, at_start=at_start)
+                section = normalize(text[start:end], self.steps_before_search, at_start=at_start)
                 for first, last, inner in self.finder_of_normalized.cut(section, counts):
                     if inner is not None:
                         yield inner
                     else:
-                        part = section[first:last]
+                        part = normalize(section[first:last], self.steps_after_search)
                         blank = spec.prefix_space and at_start and not part.startswith(" ")
                         blank = blank and not (spec.prefix_first and start + first)
                         yield f" {part}" if blank else part
@@ -242,6 +249,21 @@ class Pipeline:
             return None
         longest = max((len(token.content) for token in added), default=0)
         return n * 4 * max(bytes_of_one, longest)
+
+
+def _strips_in_normalized(spec: TokenizerSpec) -> bool:
+    """Return whether a token of a model over characters strips normalized text, or sees words.
+
+    It sees U+2581 and unknown characters as they are; then they are spelled.
+    """
+    return (
+        spec.characters is not None
+        and not spec.marks_words
+        and any(
+            token.normalized and (token.lstrip or token.rstrip or token.single_word)
+            for token in spec.added_tokens
+        )
+    )
 
 
 def _may_shorten_little(step: Step) -> bool:

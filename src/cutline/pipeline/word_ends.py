@@ -12,12 +12,12 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from cutline.kernels.scan.scan import scan_pieces
 from cutline.kernels.words.splitting import mark_pieces, sure_beginning
 from cutline.normalizing import Traced
 from cutline.pipeline.pipeline import Pipeline
+from cutline.pretokenize.splitting import Splitting, split_edges, split_spans
 from cutline.spec import LED_PIECE, AddedToken, TokenizerSpec
-from cutline.tables import build_scan_tables
+from cutline.tables import WHOLE_TEXT_PATTERN, build_scan_tables
 
 __all__ = ["MarkingPipeline", "marked_pattern"]
 
@@ -89,7 +89,9 @@ class MarkingPipeline(Pipeline):
 
     def __init__(self, spec: TokenizerSpec) -> None:
         super().__init__(spec)
-        self._scan_tables = build_scan_tables(spec.pat_str)
+        pieces = Splitting(spec.pat_str or WHOLE_TEXT_PATTERN, "removed", inverted=True)
+        self._splittings = spec.splittings or (pieces,)
+        self._scans = [build_scan_tables(one.pat_str) for one in self._splittings]
         self._unknown = None if spec.characters is None else _Unknown(spec)
 
     def __reduce__(self) -> tuple[type["MarkingPipeline"], tuple[TokenizerSpec]]:
@@ -120,16 +122,23 @@ class MarkingPipeline(Pipeline):
         None: it begins with a shorter one, or is too short to tell.
         """
         utf8 = _utf8(text)
-        end = sure_beginning(self._scan_tables, utf8, len(_utf8(text[:n])))
-        return None if end < 0 else len(utf8[:end].decode())
+        end = len(_utf8(text[:n]))
+        # What makes sure of a piece must be in one of the splitting before.
+        for one, scan in zip(reversed(self._splittings), reversed(self._scans), strict=True):
+            end = sure_beginning(scan, utf8, end) if _begins_with_match(one) else -1
+            if end < 0:
+                return None
+        return len(utf8[:end].decode())
 
     def _marked(self, text: str) -> str:
-        return mark_pieces(self._scan_tables, _utf8(text), self.spec.marks_word_starts).decode()
+        utf8 = _utf8(text)
+        edges = split_edges(self._splittings, utf8)
+        return mark_pieces(utf8, edges, self.spec.marks_word_starts).decode()
 
     def trace_marks(self, traced: Traced) -> Traced:
         """Mark a traced text: a mark came from the character beside it."""
         utf8 = _utf8(traced.text)
-        starts, ends, _ = scan_pieces(self._scan_tables, utf8)
+        starts, ends = split_spans(self._splittings, utf8)
         character = _characters(utf8)
         firsts, lengths = character[starts], character[ends] - character[starts]
         at = np.arange(int(lengths.sum()) + len(lengths))  # in the marked text
@@ -141,6 +150,11 @@ class MarkingPipeline(Pipeline):
             places = np.minimum(places, np.repeat(firsts + lengths - 1, lengths + 1))
         marked = Traced(self._marked(traced.text), traced.spans[places])
         return marked if self._unknown is None else self._unknown.trace(marked)
+
+
+def _begins_with_match(one: Splitting) -> bool:
+    """Return whether a match at the start of a text is its first piece."""
+    return one.behavior == ("removed" if one.inverted else "isolated")
 
 
 def _utf8(text: str) -> bytes:

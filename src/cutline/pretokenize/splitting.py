@@ -31,6 +31,7 @@ __all__ = [
     "has_automaton",
     "prefix_counts",
     "scan_tables_of",
+    "split_edges",
     "split_spans",
 ]
 
@@ -82,14 +83,19 @@ def split_spans(
     >>> split_spans([digits, Splitting(r"\s?\p{L}+", "isolated")], b"a1 bc")
     (array([0, 1, 2]), array([1, 2, 5]))
     """
+    edges = split_edges(splittings, utf8)
+    return edges[::2].copy(), edges[1::2].copy()
+
+
+def split_edges(splittings: Sequence[Splitting], utf8: bytes) -> NDArray[np.int64]:
+    """Split a text as `split_spans` does; returns the starts and ends of the pieces in turn."""
     edges = None
     for has_kernel, group in _grouped(tuple(splittings)):
         if has_kernel:
             edges = _kernel_of(group).split(utf8, edges)
         else:
             edges = _searched(group[0], utf8, edges)
-    edges = PieceSplitter(()).split(utf8) if edges is None else edges
-    return edges[::2].copy(), edges[1::2].copy()
+    return PieceSplitter(()).split(utf8) if edges is None else edges
 
 
 def prefix_counts(

@@ -457,32 +457,21 @@ cdef class PieceSplitter:
         return True
 
 
-def mark_pieces(ScanTables tables not None, bytes text not None, bint at_start):
-    """The pieces of valid UTF-8 that a pattern matches, each with a blank at its end or start."""
-    cdef const uint8_t* data = <const uint8_t*> PyBytes_AS_STRING(text)
-    cdef Py_ssize_t n = PyBytes_GET_SIZE(text), at = 0, end, used = 0, lookahead_end = 0
-    cdef uint8_t* out = <uint8_t*> malloc(2 * n + 1)
-    cdef Watch watch = Watch(True, 0, False)
-    if out == NULL:
-        raise MemoryError(f"no memory for the pieces of {n} bytes")
+def mark_pieces(bytes text not None, const int64_t[::1] edges not None, bint at_start):
+    """The pieces of a text, by their starts and ends in turn, each with a blank at one of them."""
+    cdef const char* data = PyBytes_AS_STRING(text)
+    cdef Py_ssize_t at, length, total = 0
+    for at in range(0, edges.shape[0], 2):
+        total += edges[at + 1] - edges[at] + 1
+    cdef bytes marked = PyBytes_FromStringAndSize(NULL, total)
+    cdef char* out = PyBytes_AS_STRING(marked)
     with nogil:
-        while at < n:
-            end = scan_piece(&tables.scanner, data, at, n, &lookahead_end)
-            if is_interrupted(&watch, max(end - at, 1)):
-                break
-            if end == NOT_FOUND:
-                at += char_bytes(data[at])
-                continue
-            memcpy(out + used + at_start, data + at, end - at)
-            used += end - at + 1
-            out[used - 1 if not at_start else used - 1 - (end - at)] = c" "
-            at = end
-    try:
-        if at < n:
-            raise_pending()
-        return PyBytes_FromStringAndSize(<const char*> out, used)
-    finally:
-        free(out)
+        for at in range(0, edges.shape[0], 2):
+            length = edges[at + 1] - edges[at]
+            memcpy(out + at_start, data + edges[at], length)
+            out[0 if at_start else length] = c" "
+            out += length + 1
+    return marked
 
 
 def sure_beginning(ScanTables tables not None, bytes text not None, Py_ssize_t n_bytes):

@@ -284,9 +284,9 @@ class Cutting(TextEncoder):
             from cutline.pipeline.settled_text import text_at_end
 
             return text_at_end(self._pipeline, self)
-        from cutline.pipeline.words_at_end import WordsAtEnd
+        from cutline.pipeline.words_at_end import words_at_end
 
-        return WordsAtEnd(cast("WordPipeline", self._pipeline), self)
+        return words_at_end(cast("WordPipeline", self._pipeline), self)
 
     @property
     def _slices(self) -> Any:

@@ -41,6 +41,10 @@ class TextEncoder(Encoder):
         """Make a counter for a text that grows at its beginning."""
 
     @abstractmethod
+    def _settled_start(self) -> Any:
+        """Begin a text that grows at its end; None: it is counted from safe split points."""
+
+    @abstractmethod
     def _most_tokens_of_a_character(self) -> int | None:
         """Return a chunk size that fits any character; None if it is not known."""
 

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
 
 from cutline.normalizing import SPACE
 from cutline.pretokenize.unicode import WORD, find_property
@@ -11,6 +12,7 @@ from cutline.special import SpecialFinder
 __all__ = ["AddedFinder"]
 
 _FEW = 64
+_NO_SPACE = re.compile(f"[^{SPACE}]")
 
 
 class AddedFinder:
@@ -72,16 +74,17 @@ class AddedFinder:
         return place
 
     def cut(
-        self, text: str, counts: Callable[[AddedToken], bool]
+        self, text: str, counts: Callable[[AddedToken], bool], around: tuple[str, str] = ("", "")
     ) -> Iterator[tuple[int, int, AddedToken | None]]:
         """Yield the spans of a text: tokens, and the text between them (None).
 
         Args:
             text: not empty.
             counts: whether a token may be found; the text of others is ordinary text.
+            around: the characters before and after the text, if it is a part of one.
         """
         done = 0
-        for start, end, token, _ in self.matches(text, counts):
+        for start, end, token, _ in self.matches(text, counts, around):
             if done < start:
                 yield done, start, None
             if start < end:
@@ -91,7 +94,7 @@ class AddedFinder:
             yield done, len(text), None
 
     def matches(
-        self, text: str, counts: Callable[[AddedToken], bool]
+        self, text: str, counts: Callable[[AddedToken], bool], around: tuple[str, str] = ("", "")
     ) -> Iterator[tuple[int, int, AddedToken, int]]:
         """Yield the spans of tokens, which may be empty, the tokens, and where their texts start.
 
@@ -101,21 +104,25 @@ class AddedFinder:
         for place, written in self._find_all(text):
             token = self._by_text[written]
             start, end = place, place + len(written)
-            if not counts(token) or (token.single_word and _touches_word(text, start, end)):
+            if not counts(token):
                 continue
-            if token.lstrip:
-                while start > done and text[start - 1] in SPACE:
-                    start -= 1
-                start = max(start, done)  # the rest may belong to the token before
+            if token.single_word:
+                before = text[start - 1] if start else around[0]
+                after = text[end] if end < len(text) else around[1]
+                if any(map(_is_of_word, before + after)):
+                    continue
+            if token.lstrip:  # what is before `done` may belong to the token before
+                start = max(done, done + len(text[done:start].rstrip(SPACE)))
             if token.rstrip:
-                while end < len(text) and text[end] in SPACE:
-                    end += 1
+                other = _NO_SPACE.search(text, end)
+                end = other.start() if other else len(text)
             yield start, end, token, place
             done = end
 
 
-def _touches_word(text: str, start: int, end: int) -> bool:
+@lru_cache(1 << 12)
+def _is_of_word(character: str) -> bool:
+    """Return whether no token for single words may be beside a character."""
     word = find_property(WORD)
     assert word is not None
-    around = text[max(0, start - 1) : start] + text[end : end + 1]
-    return any(ord(character) in word for character in around)
+    return ord(character) in word

@@ -4,7 +4,7 @@ A text that no step changes, whole or in slices, is encoded directly, as fast as
 pipeline. Other texts are changed and then encoded, and counted in parts: see slices.py.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -130,22 +130,34 @@ class Pipeline:
             allowed: the special tokens to find.
             at_start: whether it is at the start of a text.
         """
-        spec, counts = self.spec, self.counting(allowed)
+        counts = self.counting(allowed)
         for start, end, token in self.finder_of_raw.cut(text, counts):
             if token is not None:
                 yield token
             else:
-                section = normalize(text[start:end], self.steps_before_search, at_start=at_start)
-                for first, last, inner in self.finder_of_normalized.cut(section, counts):
-                    if inner is not None:
-                        yield inner
-                    else:
-                        part = normalize(section[first:last], self.steps_after_search)
-                        blank = spec.prefix_space and at_start and not part.startswith(" ")
-                        blank = blank and not (spec.prefix_first and start + first)
-                        yield f" {part}" if blank else part
-                    at_start = True
+                yield from self._pieces_of_section(text[start:end], counts, start, at_start)
             at_start = True
+
+    def _pieces_of_section(
+        self, text: str, counts: Callable[[AddedToken], bool], place: int, at_start: bool
+    ) -> Iterator[str | AddedToken]:
+        """Do it for what is between two added tokens of the given text, at a place in it."""
+        spec = self.spec
+        section = normalize(text, self.steps_before_search, at_start=at_start)
+        for first, last, token in self.finder_of_normalized.cut(section, counts):
+            if token is not None:
+                yield token
+            else:
+                part = normalize(section[first:last], self.steps_after_search)
+                blank = spec.prefix_space and at_start and not part.startswith(" ")
+                blank = blank and not (spec.prefix_first and place + first)
+                yield f" {part}" if blank else part
+            at_start = True
+
+    def count_section(self, encoder: TextEncoder, text: str) -> int:
+        """Count the tokens of what is between two added tokens."""
+        pieces = self._pieces_of_section(text, self.counting(frozenset()), 0, at_start=True)
+        return _total(encoder, pieces)
 
     def trace_marks(self, traced: Traced) -> Traced:
         """Change a traced text between added tokens once more; see `MarkingPipeline`."""
@@ -221,10 +233,7 @@ class Pipeline:
         return encoder._count_normalized(text)
 
     def _count_pieces(self, encoder: TextEncoder, text: str, *, at_start: bool) -> int:
-        return sum(
-            1 if isinstance(piece, AddedToken) else encoder._count_normalized(piece)
-            for piece in self.pieces(text, frozenset(), at_start=at_start)
-        )
+        return _total(encoder, self.pieces(text, frozenset(), at_start=at_start))
 
     def count_till_limit(self, encoder: TextEncoder, text: str, limit: int) -> int | None:
         """Count the tokens of a text, or return None if there are more than `limit`."""
@@ -263,6 +272,12 @@ def _strips_in_normalized(spec: TokenizerSpec) -> bool:
             token.normalized and (token.lstrip or token.rstrip or token.single_word)
             for token in spec.added_tokens
         )
+    )
+
+
+def _total(encoder: TextEncoder, pieces: Iterable[str | AddedToken]) -> int:
+    return sum(
+        1 if isinstance(piece, AddedToken) else encoder._count_normalized(piece) for piece in pieces
     )
 
 

@@ -5,42 +5,67 @@ counts with that of the rest; an end, with a `Prepender`, if nothing that comes 
 Proof: docs/counting.md, "Growing texts that are changed".
 """
 
-from typing import Any, cast
+from functools import partial
+from typing import Any, Final, cast
 
 from cutline.counting.appender import Appender
 from cutline.counting.prepender import Prepender
-from cutline.counting.recounted import RecountedAppender, Settled
-from cutline.normalizing import Form, Lower, Prepend, Replace, Spell, Step, Unknown, normalize
+from cutline.counting.recounted import RecountedAppender, RecountedPrepender, Settled
+from cutline.normalizing import (
+    SPACE,
+    Lower,
+    Prepend,
+    Replace,
+    Spell,
+    Step,
+    Strip,
+    Unknown,
+    normalize,
+)
+from cutline.pipeline.added import AddedFinder
 from cutline.pipeline.pipeline import Pipeline
-from cutline.pipeline.settled_sections import looks_around, settled_sections
+from cutline.pipeline.settled_sections import are_plain, sections_at_end, settled_sections
 from cutline.text_encoder import TextEncoder
 from cutline.words.beginnings import BeginsAnew
+from cutline.words.steps import ByCharacter, ReplaceEach
 
 __all__ = ["SettledText", "TextAtEnd", "settled_text", "text_at_end"]
 
-_KNOWN = Form | Lower | Prepend | Replace | Spell | Unknown
+_TRIES: Final = 4  # places next to white space that is stripped
+
+_Grown = Appender | Prepender | RecountedAppender | RecountedPrepender
 
 
 class _Rules:
     """What is the same for all that is settled of a text."""
 
     def __init__(self, pipeline: Pipeline, encoder: TextEncoder) -> None:
-        steps = tuple(step for step in pipeline.spec.normalizer if not isinstance(step, Prepend))
+        steps = pipeline.spec.normalizer
+        changing = tuple(step for step in steps if not isinstance(step, Prepend | Strip))
         self.pipeline = pipeline
         self.encoder = encoder
+        self.strips = any(isinstance(step, Strip) for step in steps)
+        self._steps = {
+            (starts, ends): tuple(_inside(step, starts, ends) for step in steps)
+            for starts in (False, True)
+            for ends in (False, True)
+        }
         self._prefix = " " if pipeline.spec.prefix_space else ""
-        self.begins_anew = BeginsAnew(steps, [*map(_looks, steps)])
-        # An added token that begins before a place ends within so many characters after it. A
-        # special one is none, but hides others inside it.
-        finder = pipeline.finder_of_raw if pipeline.ordinary_of_raw.texts else None
-        self.may_find = finder.may_find if finder is not None else lambda text: False
-        texts = finder.texts if finder is not None else ()
-        self.after = max((len(text) for text in texts), default=1) - 1
+        self.begins_anew = BeginsAnew(changing, [*map(_looks, changing)])
 
-    def normal_start(self, text: str) -> str:
-        """Normalize the start of a text."""
-        made = normalize(text, self.pipeline.spec.normalizer)
-        return self._prefix + made if made and not made.startswith(" ") else made
+    def normal(self, text: str, *, starts: bool, ends: bool) -> str:
+        """Normalize a part of a text that starts or ends with it."""
+        made = normalize(text, self._steps[starts, ends], at_start=starts)
+        return self._prefix + made if starts and made and not made.startswith(" ") else made
+
+    def count_with(self, grown: _Grown, length: int, more: str) -> int:
+        """Count the tokens of a normal form of which so much is settled, with more."""
+        if isinstance(grown, RecountedAppender | RecountedPrepender):
+            return grown._count_with(more)
+        if not length:
+            return self.encoder._count_normalized(more)
+        _add(grown, more)
+        return grown.count
 
 
 class SettledText:
@@ -67,36 +92,37 @@ class SettledText:
     def settle(self, more: str) -> "tuple[int, SettledText] | None":
         """Settle more of a text; see `Settled`."""
         rules = self._rules
-        place = len(more) - 1
-        while place > 0 and not rules.begins_anew[more[place]]:
+        place = len(more)
+        for _ in range(_TRIES):
             place -= 1
-        if place <= 0:
-            return None
-        made = self._normal(more[:place])
-        if self._begins and not made:
-            return None  # what comes next is the start of the text
-        self._go_back()
-        self._grown.append(made)
-        return place, SettledText(rules, self._grown, self._grown.text_length, begins=False)
+            while place > 0 and not rules.begins_anew.at(more, place):
+                place -= 1
+            if place <= 0:
+                return None
+            made = rules.normal(more[:place], starts=self._begins, ends=False)
+            if self._begins and not made:
+                return None  # what comes next is the start of the text
+            if not rules.strips or made == rules.normal(
+                more[:place], starts=self._begins, ends=True
+            ):
+                self._go_back()
+                self._grown.append(made)
+                return place, SettledText(rules, self._grown, self._grown.text_length, begins=False)
+            stop = place
+            while place > 0 and more[place - 1] in SPACE:
+                place -= 1
+            place += place < stop
+        return None
 
     def count_with(self, rest: str) -> int:
         """Count the tokens of the text if it ends like this."""
         self._go_back()
-        made = self._normal(rest)
-        if isinstance(self._grown, RecountedAppender):
-            return self._grown._count_with(made)
-        self._grown.append(made)
-        return self._grown.count
+        made = self._rules.normal(rest, starts=self._begins, ends=True)
+        return self._rules.count_with(self._grown, self._length, made)
 
     def _go_back(self) -> None:
         """Drop what was added to the settled normal form to count with it."""
         self._grown.truncate(self._length)
-
-    def _normal(self, text: str) -> str:
-        """Normalize what comes next."""
-        if self._begins:
-            return self._rules.normal_start(text)
-        return normalize(text, self._rules.pipeline.spec.normalizer, at_start=False)
 
 
 class TextAtEnd:
@@ -104,8 +130,7 @@ class TextAtEnd:
 
     Args:
         rules: how the text is changed.
-        tokens: of what is after the first safe split point before an added token.
-        grown: the normal form of what precedes it, and perhaps more.
+        grown: the normal form of it, and perhaps more.
         length: the length of that normal form.
         reach: see `Settled`.
     """
@@ -113,10 +138,9 @@ class TextAtEnd:
     gap = 1
 
     def __init__(
-        self, rules: _Rules, tokens: int, grown: Prepender, length: int, reach: int = 1
+        self, rules: _Rules, grown: Prepender | RecountedPrepender, length: int, reach: int = 1
     ) -> None:
         self._rules = rules
-        self._tokens = tokens
         self._grown = grown
         self._length = length
         self.reach = reach
@@ -124,80 +148,84 @@ class TextAtEnd:
     def settle(self, more: str) -> "tuple[int, TextAtEnd] | None":
         """Settle more of a text; see `Settled`."""
         rules = self._rules
-        if rules.may_find(more):
-            return self._settle_parts(more)
-        # No added token begins before the place and ends after it. What is before it does not
-        # vanish as a whole, or else what is settled would be the start of the text.
-        place = first = self._next_beginning(more, 0)
-        while first and place and place < max(first + 1, rules.after):
-            place = self._next_beginning(more, place)
-        if not place:
-            return None
-        self._go_back()
-        self._grown.prepend(normalize(more[place:], rules.pipeline.spec.normalizer, at_start=False))
-        length = self._grown.text_length
-        return len(more) - place, TextAtEnd(rules, self._tokens, self._grown, length, place)
+        # What is before the place does not vanish as a whole, or else what is settled would be the
+        # start of the text.
+        place = self._next_beginning(more, self._next_beginning(more, 0) or len(more))
+        for _ in range(_TRIES):
+            if not place:
+                return None
+            made = self._normal(more[place:], starts=False)
+            # Blanks that begin it would be stripped after others.
+            if not rules.strips or (made and made == self._normal(more[place:], starts=True)):
+                self._go_back()
+                self._grown.prepend(made)
+                length = self._grown.text_length
+                return len(more) - place, TextAtEnd(rules, self._grown, length, place)
+            place += 1
+            while place < len(more) and more[place] in SPACE:
+                place += 1
+            place = self._next_beginning(more, place - 1)
+        return None
 
     def _next_beginning(self, text: str, place: int) -> int:
         """Find the next character that begins anew; 0: there is none."""
-        begins_anew = self._rules.begins_anew
-        return next((at for at in range(place + 1, len(text)) if begins_anew[text[at]]), 0)
-
-    def _settle_parts(self, more: str) -> "tuple[int, TextAtEnd] | None":
-        """Settle from the first safe split point on."""
-        rules = self._rules
-        place = next(iter(rules.pipeline.safe_points.find(more)), 0)
-        if not place:
-            return None
-        tokens = self.count_with(more[place:])
-        grown = Prepender._of_normalized(rules.encoder)
-        return len(more) - place, TextAtEnd(rules, tokens, grown, 0)
+        begins_anew = self._rules.begins_anew.at
+        return next((at for at in range(place + 1, len(text)) if begins_anew(text, at)), 0)
 
     def count_with(self, rest: str) -> int:
         """Count the tokens of the text if it begins like this."""
-        pipeline, tokens = self._rules.pipeline, self._tokens
         self._go_back()
-        for start, end, token in pipeline.finder_of_raw.cut(rest, pipeline.counting(frozenset())):
-            if token is not None:
-                tokens += 1
-            elif end == len(rest):
-                self._grown.prepend(self._rules.normal_start(rest[start:]))
-            else:
-                tokens += pipeline.count(self._rules.encoder, rest[start:end])
-        return tokens + self._grown.count
+        made = self._normal(rest, starts=True)
+        return self._rules.count_with(self._grown, self._length, made)
+
+    def _normal(self, text: str, *, starts: bool) -> str:
+        """Normalize what comes before the settled normal form."""
+        return self._rules.normal(text, starts=starts, ends=not self._length)
 
     def _go_back(self) -> None:
         """Drop what was added to the settled normal form to count with it."""
         self._grown.truncate(self._length)
 
 
-class _AppendedText:
-    """The settled beginning of a normalized text without added tokens: all that there is."""
+class _Ungrown:
+    """What is settled of a normalized text without added tokens: all that there is.
+
+    Args:
+        grown: it, and perhaps more.
+        length: of it.
+    """
 
     reach = 1  # an empty rest would take nothing back
     gap = 1
 
-    def __init__(self, grown: Appender, length: int = 0) -> None:
+    def __init__(self, grown: Appender | Prepender, length: int = 0) -> None:
         self._grown = grown
         self._length = length
 
-    def settle(self, more: str) -> "tuple[int, _AppendedText] | None":
+    def settle(self, more: str) -> "tuple[int, _Ungrown] | None":
         """Settle more of a text; see `Settled`."""
         if len(more) < 2:
             return None
         self._grown.truncate(self._length)
-        self._grown.append(more[:-1])
-        return len(more) - 1, _AppendedText(self._grown, self._grown.text_length)
+        _add(self._grown, more[:-1] if isinstance(self._grown, Appender) else more[1:])
+        return len(more) - 1, _Ungrown(self._grown, self._grown.text_length)
 
     def count_with(self, rest: str) -> int:
-        """Count the tokens of the text if it ends like this."""
+        """Count the tokens of the text if its other end is this."""
         self._grown.truncate(self._length)
-        self._grown.append(rest)
+        _add(self._grown, rest)
         return self._grown.count
 
 
-class _AmongTokens(RecountedAppender):
-    """A normalized text that grows, with added tokens.
+def _add(grown: _Grown, text: str) -> None:
+    if isinstance(grown, Appender | RecountedAppender):
+        grown.append(text)
+    else:
+        grown.prepend(text)
+
+
+class _Sections:
+    """A normalized text with added tokens, as a tokenizer whose texts grow.
 
     Args:
         pipeline: finds them.
@@ -205,54 +233,61 @@ class _AmongTokens(RecountedAppender):
     """
 
     def __init__(self, pipeline: Pipeline, encoder: TextEncoder) -> None:
-        self._pipeline = pipeline
         self._encoder = encoder
-        super().__init__(cast("Any", encoder))  # nothing else is asked
+        self._finders = _of_normalized(pipeline)
 
-    def _begin(self) -> Settled:
-        finder, ordinary = (
-            self._pipeline.finder_of_normalized,
-            self._pipeline.ordinary_of_normalized,
+    def _settled_start(self) -> Settled:
+        encoder = self._encoder
+        return settled_sections(
+            *self._finders, lambda: _Ungrown(Appender._of_normalized(encoder)), self.count
         )
-        count = self._encoder._count_normalized
-        return settled_sections(finder, ordinary, self._begin_section, count)
 
-    def _begin_section(self) -> Settled:
-        return _AppendedText(Appender._of_normalized(self._encoder))
+    def _settled_end(self) -> Settled:
+        encoder = self._encoder
+        return sections_at_end(
+            *self._finders, lambda: _Ungrown(Prepender._of_normalized(encoder)), self.count
+        )
+
+    def count(self, text: str) -> int:
+        return self._encoder._count_normalized(text)
 
 
 def settled_text(pipeline: Pipeline, encoder: TextEncoder) -> Settled | None:
     """Begin a text that grows at its end; None: it is counted from safe split points."""
-    spec, of_normalized = pipeline.spec, pipeline.ordinary_of_normalized
     if not _can_settle(pipeline, encoder):
-        return None
-    # What is put before a section may depend on where it begins.
-    if (spec.prefix_first and pipeline.ordinary_finders) or (
-        spec.prefix_space and of_normalized.texts
-    ):
         return None
     rules = _Rules(pipeline, encoder)
 
     def begin() -> Settled:
         grown: Appender | RecountedAppender
-        if of_normalized.texts:
-            grown = _AmongTokens(pipeline, encoder)
+        if pipeline.ordinary_of_normalized.texts:
+            grown = RecountedAppender(cast("Any", _Sections(pipeline, encoder)))
         else:
             grown = Appender._of_normalized(encoder)
         return SettledText(rules, grown, 0, begins=True)
 
-    return settled_sections(pipeline.finder_of_raw, pipeline.ordinary_of_raw, begin, encoder.count)
+    count = partial(pipeline.count_section, encoder)
+    return settled_sections(pipeline.finder_of_raw, pipeline.ordinary_of_raw, begin, count)
 
 
-def text_at_end(pipeline: Pipeline, encoder: TextEncoder) -> TextAtEnd | None:
+def text_at_end(pipeline: Pipeline, encoder: TextEncoder) -> Settled | None:
     """Begin a text that grows at its beginning; None: it is counted up to safe split points."""
-    # Tokens in normalized text could reach into what is settled; it would be changed like a start
-    # if an added token is found right before it.
-    if not _can_settle(pipeline, encoder) or pipeline.ordinary_of_normalized.texts:
+    if not _can_settle(pipeline, encoder):
         return None
-    if pipeline.changes_starts and pipeline.ordinary_of_raw.texts:
+    rules = _Rules(pipeline, encoder)
+    if rules.strips and pipeline.changes_starts:  # no end would do without a prefix
         return None
-    return TextAtEnd(_Rules(pipeline, encoder), 0, Prepender._of_normalized(encoder), 0)
+
+    def begin() -> Settled:
+        grown: Prepender | RecountedPrepender
+        if pipeline.ordinary_of_normalized.texts:
+            grown = RecountedPrepender(cast("Any", _Sections(pipeline, encoder)))
+        else:
+            grown = Prepender._of_normalized(encoder)
+        return TextAtEnd(rules, grown, 0)
+
+    count = partial(pipeline.count_section, encoder)
+    return sections_at_end(pipeline.finder_of_raw, pipeline.ordinary_of_raw, begin, count)
 
 
 def _can_settle(pipeline: Pipeline, encoder: TextEncoder) -> bool:
@@ -260,11 +295,26 @@ def _can_settle(pipeline: Pipeline, encoder: TextEncoder) -> bool:
     spec = pipeline.spec
     if spec.splittings or spec.marks_words or not encoder._has_automaton:
         return False
-    if any(
-        looks_around(token) for one in pipeline.ordinary_finders for token in one.texts.values()
-    ):
+    if sum(isinstance(step, Strip) for step in spec.normalizer) > 1:
         return False
-    return all(isinstance(step, _KNOWN) for step in spec.normalizer)
+    raw = pipeline.finder_of_raw, pipeline.ordinary_of_raw
+    if not (are_plain(*raw) and are_plain(*_of_normalized(pipeline))):
+        return False
+    # What is put before a section may depend on where it begins.
+    if spec.prefix_first and pipeline.ordinary_finders:
+        return False
+    return not (spec.prefix_space and pipeline.ordinary_of_normalized.texts)
+
+
+def _of_normalized(pipeline: Pipeline) -> tuple[AddedFinder, AddedFinder]:
+    return pipeline.finder_of_normalized, pipeline.ordinary_of_normalized
+
+
+def _inside(step: Step, starts: bool, ends: bool) -> Step:
+    """Return what a step does to a part of a text that starts or ends with it."""
+    if isinstance(step, Strip):
+        return Strip(step.left and starts, step.right and ends)
+    return step
 
 
 def _looks(step: Step) -> bool:
@@ -274,4 +324,4 @@ def _looks(step: Step) -> bool:
             return len(old) != 1
         case Unknown(fuses=fuses):
             return fuses
-    return not isinstance(step, Lower | Spell)
+    return not isinstance(step, ByCharacter | Lower | ReplaceEach | Spell)

@@ -8,11 +8,11 @@ docs/words.md, "Growing texts".
 from cutline.counting.recounted import Settled
 from cutline.kernels.words.growing import GrowingWords
 from cutline.normalizing import SPACE, normalize
-from cutline.pipeline.settled_sections import looks_around, settled_sections
+from cutline.pipeline.settled_sections import are_plain, settled_sections
 from cutline.pipeline.words import WordPipeline
 from cutline.text_encoder import TextEncoder
 
-__all__ = ["SettledWords", "settled_words"]
+__all__ = ["SettledWords", "ends_sections", "settled_words"]
 
 
 class SettledWords:
@@ -132,13 +132,22 @@ class SettledWords:
 
 def settled_words(pipeline: WordPipeline, encoder: TextEncoder) -> Settled | None:
     """Begin a text that grows; None: it is counted from safe split points."""
-    ordinary = pipeline.ordinary_of_raw
-    if pipeline.ordinary_of_normalized.texts or (ordinary.texts and pipeline._only_first):
-        return None
-    if any(map(looks_around, ordinary.texts.values())):
+    if pipeline.ordinary_of_normalized.texts or not ends_sections(pipeline):
         return None
 
     def begin() -> Settled:
         return SettledWords(pipeline, GrowingWords(pipeline.kernel), begins=True)
 
-    return settled_sections(pipeline.finder_of_raw, ordinary, begin, encoder.count)
+    raw = pipeline.finder_of_raw, pipeline.ordinary_of_raw
+    return settled_sections(*raw, begin, encoder.count)
+
+
+def ends_sections(pipeline: WordPipeline) -> bool:
+    """Return whether what is beside an added token of the given text has tokens as on its own."""
+    ordinary = pipeline.ordinary_of_raw
+    if not are_plain(pipeline.finder_of_raw, ordinary):
+        return False
+    if ordinary.texts and pipeline._only_first:
+        return False
+    # One that does not count beside a word would, in a section that is counted alone.
+    return not any(token.single_word for token in ordinary.texts.values())

@@ -23,6 +23,7 @@ from cutline.text_encoder import TextEncoder
 __all__ = ["SliceCounter"]
 
 _SHORT = 128  # characters: trying all ends costs less than finding a bound
+_TRIES = 16  # ends, each counted from the start, before a window grows instead
 _CHARACTERS_A_TOKEN = 4  # few slices have more
 
 
@@ -217,9 +218,28 @@ class SliceCounter:
             if found is not None:
                 return point + found
         count = pipeline.count_after if inside else pipeline.count
+        stop = end - _TRIES
         while end > point and count(encoding, text[point:end]) > n:
             end -= 1
+            if end == stop and (not inside or not pipeline.changes_starts):
+                found = self._longest_grown(text[point:end], n)
+                if found is not None:
+                    return point + found
         return end
+
+    def _longest_grown(self, window: str, n: int) -> int | None:
+        """Find the longest prefix of a window that fits as it grows; None: nothing is settled.
+
+        Cost: linear in the window.
+        """
+        if self._encoding._settled_start() is None:
+            return None
+        grown, fitting = self._encoding.appender(), 0
+        for end, character in enumerate(window, 1):
+            grown.append(character)
+            if grown.count <= n:
+                fitting = end
+        return fitting
 
     def _longest_among_added(
         self, start: int, point: int, window: str, n: int, *, inside: bool

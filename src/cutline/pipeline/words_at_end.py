@@ -7,14 +7,17 @@ beginning changes the tokens after it. Proof: docs/words.md, "Growing texts".
 from functools import partial
 from typing import Final
 
+from cutline.counting.recounted import Settled
 from cutline.kernels.words.intervals import WordIntervals
 from cutline.normalizing import SPACE, normalize
 from cutline.pipeline.entangled import entangled
+from cutline.pipeline.settled_sections import sections_at_end
+from cutline.pipeline.settled_words import ends_sections
 from cutline.pipeline.words import WordPipeline
 from cutline.text_encoder import TextEncoder
 from cutline.words.models import Unigram, WordPiece
 
-__all__ = ["WordsAtEnd"]
+__all__ = ["WordsAtEnd", "words_at_end"]
 
 _MOST_BYTES: Final = 1 << 22  # of the normal form of a text: in longer ones rounding is unknown
 _MOST_BYTES_OF_CHARACTER: Final = 256
@@ -81,7 +84,7 @@ class WordsAtEnd:
     def _inside_word(self, more: str) -> tuple[int, int, str] | None:
         """Find a place inside a word: where it is, its reach, and a filler."""
         pipeline = self._pipeline
-        if pipeline.ordinary_finders:
+        if pipeline.ordinary_of_normalized.texts:
             return None
         if isinstance(pipeline.spec.model, Unigram):
             return self._at_joint(more)
@@ -105,7 +108,8 @@ class WordsAtEnd:
 
     def _in_unknown(self, text: str, n: int) -> tuple[int, int, str] | None:
         """Find it for WordPiece: the filler alone is too long for a word that is known."""
-        model, rules = self._pipeline.spec.model, self._pipeline.rules
+        pipeline = self._pipeline
+        model, rules = pipeline.spec.model, pipeline.rules
         assert isinstance(model, WordPiece)
         most = model.max_word_characters
         if most > _LONGEST_WORD:
@@ -117,7 +121,9 @@ class WordsAtEnd:
         if not place or end >= len(text):
             return None
         filler = text[place:end]
-        found = self._pipeline.kernel.encode_with_spans(filler)
+        if pipeline.finder_of_raw.may_find(filler):  # there may be another at its end
+            return None
+        found = pipeline.kernel.encode_with_spans(filler)
         if found is None or found[1].tolist() != [[0, len(filler)]]:
             return None
         made = normalize(filler, rules.char_steps)
@@ -127,3 +133,15 @@ class WordsAtEnd:
         """Return whether a character is no blank that is cut off at the end of a text."""
         made = self._pipeline.normal_of(character)
         return character not in SPACE and made != "" and made[-1] not in SPACE
+
+
+def words_at_end(pipeline: WordPipeline, encoding: TextEncoder) -> Settled:
+    """Begin a text that grows at its beginning."""
+    raw = pipeline.finder_of_raw, pipeline.ordinary_of_raw
+
+    def begin() -> Settled:
+        return WordsAtEnd(pipeline, encoding)
+
+    if pipeline.ordinary_of_normalized.texts or not ends_sections(pipeline):
+        return begin()
+    return sections_at_end(*raw, begin, encoding.count)

@@ -1,6 +1,9 @@
 """Characters before which a text can be cut to normalize it. Source: docs/words.md."""
 
-from cutline.normalizing import Form, Step
+from functools import cache
+
+from cutline.normalizing import Form, Replace, Step
+from cutline.words.characters import chars_of
 from cutline.words.precompiled import Precompiled
 
 __all__ = ["BeginsAnew"]
@@ -18,6 +21,18 @@ class BeginsAnew(dict[str, bool]):
         super().__init__()
         self._steps, self._looking = steps, looking
         self._last = max((at for at, looks in enumerate(looking) if looks), default=-1)
+        # Two characters that what is replaced has side by side, if nothing else is done.
+        self._pairs = set[str]()
+        match steps:
+            case (Replace(old=old, new=new),) if new:
+                self._pairs = {old[at : at + 2] for at in range(len(old) - 1)}
+        self.clusters_first = bool(steps) and isinstance(steps[0], Precompiled)
+
+    def at(self, text: str, place: int) -> bool:
+        """Return whether the character at a place, which is not 0, begins anew there."""
+        if self._pairs and text[place - 1 : place + 1] not in self._pairs:
+            return True
+        return self[text[place]] and not (self.clusters_first and text[place - 1] in _prepends())
 
     def __missing__(self, character: str) -> bool:
         value = self[character] = self._decide(character)
@@ -46,3 +61,9 @@ class BeginsAnew(dict[str, bool]):
             case Precompiled() if place == self._last == 0:
                 return Precompiled.begins(character)
         return step.keeps(character)
+
+
+@cache
+def _prepends() -> frozenset[str]:
+    ranges = chars_of("prepends").ranges()
+    return frozenset(chr(at) for start, end in ranges for at in range(start, end))

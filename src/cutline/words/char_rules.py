@@ -223,7 +223,7 @@ class CharRules:
         """
         known = self._begins_anew
         found = [at for at in range(1, len(text)) if known[text[at]]]
-        if self._clusters_first and first_member(text, chars_of("prepends").edges) >= 0:
+        if known.clusters_first and first_member(text, chars_of("prepends").edges) >= 0:
             return [at for at in found if ord(text[at - 1]) not in chars_of("prepends")]
         return found
 
@@ -240,18 +240,7 @@ class CharRules:
 
     def begins_anew(self, text: str, place: int) -> bool:
         """Return whether a place, which is not 0, is one of them; two characters decide."""
-        if not self._begins_anew[text[place]]:
-            return False
-        return not self._clusters_first or text[place - 1] not in self._prepends
-
-    @cached_property
-    def _prepends(self) -> frozenset[str]:
-        ranges = chars_of("prepends").ranges()
-        return frozenset(chr(at) for start, end in ranges for at in range(start, end))
-
-    @cached_property
-    def _clusters_first(self) -> bool:
-        return bool(self.char_steps) and isinstance(self.char_steps[0], Precompiled)
+        return self._begins_anew.at(text, place)
 
     @cached_property
     def _begins_anew(self) -> BeginsAnew:

@@ -58,6 +58,13 @@ _LOG: Final = (
     "2026-11-23 10:00:00 INFO ", "ERROR ", "WARN ", "Traceback (most recent call last):\n",
     '  File "a.py", line 1\n', "  at x.y(Z.java:1)\n", "ValueError: ", "=" * 30, "step 17 of 30",
 )  # fmt: skip
+_MARKUP: Final = (
+    "* ", "** TODO ", "= ", "== ", "====\n", "----\n", "~~~~\n", "===\n", "|===\n", "....\n",
+    "Care\n----\n", "====\nSaws\n====\n", "#+begin_src py\n", "#+end_src\n", ":a:\n", ":END:\n",
+    "  ", ".. note:: ", ".. _a:\n", "::\n\n", ">>> ", "==== ====\n", "+----+----+\n", "| a |\n",
+    "[[a]]\n", "[discrete]\n", ":a: b\n", ".A\n", "// ", "+\n", "```py\n", "`a`", "*a*", ": ",
+    " :b:\n", "\ufeff", "\0",
+)  # fmt: skip
 
 PARTS: Final[dict[str, tuple[str, ...]]] = {
     "markdown": _MARKDOWN + _WORDS + _ENDS,
@@ -66,6 +73,7 @@ PARTS: Final[dict[str, tuple[str, ...]]] = {
     "jsonl": _JSON + _WORDS + _ENDS,
     **dict.fromkeys(("csv", "tsv", "psv"), _TABLE + _WORDS + _ENDS),
     "transcript": _TRANSCRIPT + _WORDS + _ENDS,
+    **dict.fromkeys(("rst", "org", "asciidoc"), _MARKUP + _WORDS + _ENDS),
     "python": _CODE + _WORDS + _ENDS,
     "log": _LOG + _WORDS + _ENDS,
     "text": _WORDS + _ENDS + (".", "? ", "!", "”", "Dr. ", "a" * 9),

@@ -45,6 +45,9 @@ _ENDINGS: Final = {
     "data/jsonl": "jsonl jsonlines ndjson",
     "data/transcript": "srt vtt",
     "data/html": "htm html xhtml",
+    "data/asciidoc": "adoc asciidoc",
+    "data/org": "org",
+    "data/rst": "rest rst",
     NOTEBOOK: "ipynb",
     "actionscript": "as",
     "ada": "ada adb ads",
@@ -129,7 +132,6 @@ _ENDINGS: Final = {
     "ocaml": "ml",
     "ocaml_interface": "mli",
     "odin": "odin",
-    "org": "org",
     "pascal": "dpr lpr pas",
     "perl": "pl pm t",
     "pgn": "pgn",
@@ -148,7 +150,6 @@ _ENDINGS: Final = {
     "racket": "rkt",
     "rego": "rego",
     "ron": "ron",
-    "rst": "rest rst",
     "ruby": "gemspec rake rb rbi ru",
     "rust": "rs",
     "scala": "sbt sc scala",
@@ -208,6 +209,8 @@ def _kinds(table: dict[str, str]) -> dict[str, str]:
     return {name: kind for kind, names in table.items() for name in names.split()}
 
 
+_ALSO_DATA: Final = ("html", "org", "rst")
+"""Languages whose files `DataChunker` cuts."""
 _KIND_OF_ENDING: Final = _kinds(_ENDINGS)
 _KIND_OF_NAME: Final = _kinds(_NAMES)
 
@@ -254,7 +257,7 @@ def names_language(name: str) -> bool:
     [True, True, False, False, False]
     """
     is_other = name.startswith(DATA) or name in (TEXT, NOTEBOOK)
-    return name == "html" or (not is_other and bool(endings(name)))
+    return name in _ALSO_DATA or (not is_other and bool(endings(name)))
 
 
 def chunker_for(

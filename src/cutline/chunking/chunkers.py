@@ -57,6 +57,7 @@ _TEXT_LEVELS: Final = ("paragraph", "line", "sentence", "phrase", "word")
 _CODE_LEVELS: Final = ("paragraph", "line", "phrase", "word")
 _USUAL_FILL: Final = 0.5
 _TEXT_FILL: Final = 0.25  # keeps more paragraphs whole
+_WRAPPED: Final = ("asciidoc", "org", "rst")  # formats of prose that editors wrap
 _READ_BYTES: Final = 1 << 20
 
 
@@ -125,6 +126,10 @@ class Chunker:
     def _usual_fill(self, stable: bool) -> float:
         """Return what `min_fill` is by default."""
         return _USUAL_FILL if stable else self._own_fill
+
+    def _usual(self) -> dict[str, Any]:
+        """Return what each option is by default."""
+        return self._defaults | {"min_fill": self._usual_fill(self._rules.stable)}
 
     @property
     def encoding(self) -> TokenCounter:
@@ -234,8 +239,7 @@ class Chunker:
         }
 
     def __repr__(self) -> str:
-        defaults = self._defaults | {"min_fill": self._usual_fill(self._rules.stable)}
-        options = self._options().items()
+        defaults, options = self._usual(), self._options().items()
         shown = [
             *map(repr, [*self._first(), _Named(self._encoding)]),
             *(f"{name}={value!r}" for name, value in options if value != defaults.get(name, ...)),
@@ -802,21 +806,24 @@ class CodeChunker(_StructureChunker):
 
 
 class DataChunker(_StructureChunker):
-    r"""Chunks of HTML, tables, JSON and transcripts that end between blocks or records.
+    r"""Chunks of HTML, other markup, tables, JSON and transcripts, between blocks or records.
 
     Records, elements, cues and turns of speakers stay whole if they fit the budget; offsets are
-    those of the source. A chunk's headings are the keys around its first element in JSON, and the
-    speaker in a transcript, unless his turn begins with the chunk.
+    those of the source. A chunk's headings are the titles of the sections that it begins in; the
+    keys around its first element in JSON; and the speaker in a transcript, unless his turn begins
+    with the chunk.
 
     Args:
         data_format: "csv", "tsv" or "psv" (whose first record is a header); "json" or "jsonl",
             also for several values one after another; "transcript", for subtitles (SRT,
-            WebVTT), too; or "html". Their levels are in docs/chunking.md, "Data".
+            WebVTT), too; "html", "rst" (reStructuredText), "org" or "asciidoc". Their levels are
+            in docs/chunking.md, "Data".
         encoding, chunk_size, chunk_overlap, boundary, strip, min_fill: as for `TextChunker`.
-        levels, lines: as for `TextChunker`, inside records; by default, lines are kept.
+        levels, lines: as for `TextChunker`, inside records; by default, lines are kept, but not
+            in reStructuredText, Org and AsciiDoc, whose prose is wrapped.
         balance, stable, template, count_text, also_fits, line_numbers: as for `TextChunker`.
-        never_across: also a level of the format, such as "record", "turn" or in HTML "heading 1";
-            and as for `MarkdownChunker`.
+        never_across: also a level of the format, such as "record", "turn" or in markup "heading
+            1"; and as for `MarkdownChunker`.
 
     Raises:
         ValueError: no such format.
@@ -827,9 +834,6 @@ class DataChunker(_StructureChunker):
     ['{"id": 1, "name": "Rip saw"}\n', '{"id": 2, "name": "Coping saw"}\n']
     """
 
-    _own: ClassVar[dict[str, Any]] = {"lines": "keep"}
-    _defaults = _StructureChunker._defaults | _own
-
     def __init__(
         self,
         data_format: str,
@@ -839,10 +843,14 @@ class DataChunker(_StructureChunker):
         **options: Unpack[TextOptions],
     ) -> None:
         _need_first("data_format", data_format, "csv")
+        options = {"lines": _lines_of(data_format), **options}
         super().__init__(f"{DATA}{data_format}", encoding, chunk_size, chunk_overlap, options)
 
     def _first(self) -> tuple[str, ...]:
         return (self.data_format,)
+
+    def _usual(self) -> dict[str, Any]:
+        return super()._usual() | {"lines": _lines_of(self.data_format)}
 
     def _apart(self) -> Self:
         """Return the chunker: its parsers are part of this package."""
@@ -852,3 +860,8 @@ class DataChunker(_StructureChunker):
     def data_format(self) -> str:
         """The format of the data."""
         return self._language.removeprefix(DATA)
+
+
+def _lines_of(data_format: str) -> Lines:
+    """Return what `lines` is by default."""
+    return "auto" if data_format in _WRAPPED else "keep"

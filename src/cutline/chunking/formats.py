@@ -1,4 +1,4 @@
-"""Formats of data that have a structure of their own: which function finds it."""
+"""Formats of data and markup that have a structure of their own: which function finds it."""
 
 from collections.abc import Callable
 from functools import partial
@@ -6,6 +6,7 @@ from typing import Final
 
 from cutline.chunking.html_structure import html_structure
 from cutline.chunking.json_structure import json_structure
+from cutline.chunking.markup_structure import MARKUPS
 from cutline.chunking.structure import Structure
 from cutline.chunking.table_structure import DELIMITERS, table_structure
 from cutline.chunking.transcript_structure import transcript_structure
@@ -18,6 +19,7 @@ FORMATS: Final[dict[str, Callable[[str], Structure]]] = {
     **dict.fromkeys(("json", "jsonl"), json_structure),
     "transcript": transcript_structure,
     "html": html_structure,
+    **MARKUPS,
 }
 
 

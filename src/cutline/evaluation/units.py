@@ -14,6 +14,7 @@ __all__ = ["units_of"]
 
 Span = tuple[int, int]
 
+_MARKUPS = tuple(f"{DATA}{name}" for name in ("asciidoc", "html", "org", "rst"))
 _KINDS = {"code": "code", "item": "list item", "table": "table"}
 
 
@@ -27,9 +28,9 @@ def units_of(name: str, text: str) -> dict[str, list[Span]]:
     Returns:
         Half-open spans in code points, by kind: of Markdown "heading", with the first character
         of what follows it, "table", "code", "list item" and "sentence", in paragraphs, with the
-        marker of a list item; of HTML "table", "code" and "list"; of source code "definition", of
-        several lines; of CSV, JSON and transcripts "record"; of all else "paragraph" and
-        "sentence".
+        marker of a list item; of HTML and other markup "table", "code" and "list"; of source
+        code "definition", of several lines; of CSV, JSON and transcripts "record"; of all else
+        "paragraph" and "sentence".
 
     Raises:
         ImportError: a parser is not installed; says which extra has it.
@@ -45,7 +46,7 @@ def units_of(name: str, text: str) -> dict[str, list[Span]]:
         found = _of_markdown(text)
     elif kind == TEXT:
         found = {level: _between(boundaries(text, level)) for level in ("paragraph", "sentence")}
-    elif kind == f"{DATA}html":
+    elif kind in _MARKUPS:
         regions = _structure(text, kind).regions
         found = {
             what: [(start, end) for start, end, region in regions if region == what]

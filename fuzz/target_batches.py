@@ -10,7 +10,7 @@ from typing import Any
 from unittest.mock import patch
 
 import cutline
-from cutline.chunking import Chunker, chunkers
+from cutline.chunking import Chunker
 from fuzz.subjects import subject
 from fuzz.target_words import NAMES, pair
 from tests.chunking.contract import check
@@ -46,7 +46,7 @@ def run(data: bytes) -> None:
     assert encoding.encode_ordinary_batch(texts, num_threads=threads) == want
     assert encoding.count_batch(texts, num_threads=threads).tolist() == [*map(len, want)]
     chunker = CHUNKERS[data[2] % len(CHUNKERS)](encoding, 4 + data[3] % 30)
-    with patch.object(chunkers, "block_size", lambda _: BLOCKS[data[4] % len(BLOCKS)]):
+    with patch.object(chunker, "block_size", lambda _: BLOCKS[data[4] % len(BLOCKS)]):
         found = outcome(lambda: chunker.chunk_batch(texts, num_threads=threads))
     assert found == outcome(lambda: [*map(chunker.chunk, texts)])
     if isinstance(found, list):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import cutline
 from cutline import Chunk, TextChunker, TokenChunker
-from cutline.chunking import Chunker, chunkers
+from cutline.chunking import Chunker
 from tests.chunking.contract import check
 from tests.oracles import counter
 from tests.texts import NAMED_TEXTS, random_texts
@@ -77,7 +77,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
 def test_a_block_is_cut_like_its_texts(
     name: str, block: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(chunkers, "block_size", lambda _: block)
+    monkeypatch.setattr("cutline.chunking.chunker.block_size", lambda _: block)
     chunker = CHUNKERS[name]
     want = [chunker.chunk(text) for text in TEXTS]
     assert chunker.chunk_batch(TEXTS, num_threads=1) == want

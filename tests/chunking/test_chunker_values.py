@@ -12,7 +12,8 @@ import pytest
 import regex
 
 import cutline
-from cutline.chunking import chunkers
+from cutline import chunking
+from cutline.chunking.chunkers import TextOptions
 from cutline.chunking.levels import LineLevel, PatternLevel
 
 NAMES = vars(cutline) | {name: getattr(cutline, name) for name in cutline.__all__}
@@ -53,8 +54,9 @@ CASES = [(kind, name, value) for kind in MAKERS for name, value in ours(kind).it
 
 
 def test_all_chunkers_are_tested_here() -> None:
-    named = {getattr(chunkers, name) for name in chunkers.__all__ if name.endswith("Chunker")}
-    assert named == {type(make("gpt2")) for make in MAKERS.values()} | {cutline.Chunker}
+    named = {getattr(chunking, name) for name in chunking.__all__ if name.endswith("Chunker")}
+    of_others = {cutline.Chunker, cutline.HierarchicalChunker}
+    assert named == {type(make("gpt2")) for make in MAKERS.values()} | of_others
     for make in MAKERS.values():
         assert isinstance(make("gpt2"), cutline.Chunker)
 
@@ -62,7 +64,7 @@ def test_all_chunkers_are_tested_here() -> None:
 @pytest.mark.parametrize("kind", MAKERS)
 def test_every_option_is_tested_here(kind: str) -> None:
     explicit = [*inspect.signature(type(MAKERS[kind]("gpt2")).__init__).parameters]
-    known = {*explicit, *chunkers.TextOptions.__annotations__} if kind != "token" else {*explicit}
+    known = {*explicit, *TextOptions.__annotations__} if kind != "token" else {*explicit}
     first = {"self", "language", "data_format", "encoding", "chunk_size", "options"}
     assert known - first == {*ours(kind), "count_text"}
 

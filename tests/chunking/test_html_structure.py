@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cutline import Encoding, get_encoding
-from cutline.chunking.chunkers import _StructureChunker
+from cutline.chunking.document_chunkers import _StructureChunker
 from cutline.chunking.html_structure import MOST_DEPTH, html_structure
 from cutline.chunking.outline import Outline as ChunkOutline
 from cutline.chunking.parsing import DATA

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import cutline
 from cutline import Chunk, HierarchicalChunker, Template
-from cutline.chunking import Chunker, chunkers, cutting_apart
+from cutline.chunking import Chunker, cutting_apart
 from cutline.chunking.formats import FORMATS
 from cutline.chunking.never_across import barrier_names
 from cutline.chunking.parsing import COMMONMARK, DATA, parse
@@ -138,7 +138,7 @@ def test_many_short_stretches_are_cut_as_one_by_one(
     text = unit * 20 + "=" * 3_000 + "\n" + unit * 20
     chunker = cutline.TextChunker("r50k_base", SIZE, never_across="line")
     found = chunker.chunk(text)
-    monkeypatch.setattr(chunkers, "cuts_stretches", lambda *_: None)
+    monkeypatch.setattr("cutline.chunking.chunker.cuts_stretches", lambda *_: None)
     assert found == chunker.chunk(text)
     alone = cutline.TextChunker("r50k_base", SIZE)
     assert [chunk.text for chunk in found] == [

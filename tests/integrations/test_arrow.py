@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cutline
-from cutline.chunking.chunkers import Chunker
+from cutline.chunking.chunker import Chunker
 from tests.texts import NAMED_TEXTS, random_texts
 
 pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")

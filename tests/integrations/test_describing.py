@@ -19,7 +19,7 @@ import regex
 
 import cutline
 from cutline.chunking import levels
-from cutline.chunking.chunkers import Chunker
+from cutline.chunking.chunker import Chunker
 from cutline.chunking.level_choice import _BY_NAME as NAMES_OF_LEVELS
 from cutline.integrations import describing
 from cutline.integrations.describing import chunker_from, chunker_of, describe

@@ -10,7 +10,7 @@ import pytest
 from tokenizers import Tokenizer, models, pre_tokenizers
 
 import cutline
-from cutline.chunking.chunkers import Chunker
+from cutline.chunking.chunker import Chunker
 from tests.integrations.samples import EDITED, FISH, PROGRAM, REPEATED, UNUSUAL, embed
 from tests.oracles import counter
 from tests.wrapping.made import wrapped

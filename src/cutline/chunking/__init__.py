@@ -4,14 +4,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from cutline.chunking.by_name import chunker_for
-from cutline.chunking.chunkers import (
-    Chunker,
-    CodeChunker,
-    DataChunker,
-    MarkdownChunker,
-    TextChunker,
-    TokenChunker,
-)
+from cutline.chunking.chunker import Chunker
+from cutline.chunking.chunkers import TextChunker, TokenChunker
+from cutline.chunking.document_chunkers import CodeChunker, DataChunker, MarkdownChunker
 
 if TYPE_CHECKING:
     from cutline.chunking.boundary_places import boundaries

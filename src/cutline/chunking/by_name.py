@@ -5,13 +5,9 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any, Final
 
-from cutline.chunking.chunkers import (
-    Chunker,
-    CodeChunker,
-    DataChunker,
-    MarkdownChunker,
-    TextChunker,
-)
+from cutline.chunking.chunker import Chunker
+from cutline.chunking.chunkers import TextChunker
+from cutline.chunking.document_chunkers import CodeChunker, DataChunker, MarkdownChunker
 from cutline.chunking.parsing import DATA
 
 if TYPE_CHECKING:

@@ -12,7 +12,8 @@ from itertools import accumulate, chain, pairwise
 from typing import NamedTuple
 
 from cutline.checks import plain_text
-from cutline.chunking.chunkers import Chunker, TextChunker
+from cutline.chunking.chunker import Chunker
+from cutline.chunking.chunkers import TextChunker
 from cutline.chunking.cutting_apart import cut_each
 from cutline.chunking.line_numbers import with_lines
 from cutline.chunking.stretch import Stretch

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cutline.checks import checked_integer
-from cutline.chunking.chunkers import Chunker
+from cutline.chunking.chunker import Chunker
 from cutline.chunks import Chunk
 from cutline.errors import shown
 from cutline.evaluation.corpus import Corpus, Spans

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from cutline.checks import need_unchanged
 from cutline.chunking import TokenChunker
-from cutline.chunking.chunkers import Chunker
+from cutline.chunking.chunker import Chunker
 from cutline.chunking.text_blocks import CutBlock, block_size
 from cutline.chunks import Chunk
 from cutline.encoding import Encoding

@@ -17,7 +17,7 @@ from uuid import uuid4
 import regex
 
 from cutline.chunking import CodeChunker, DataChunker, MarkdownChunker, TextChunker, TokenChunker
-from cutline.chunking.chunkers import Chunker
+from cutline.chunking.chunker import Chunker
 from cutline.chunking.dictionary_words import DictionaryWordLevel
 from cutline.chunking.level_choice import make_levels
 from cutline.chunking.levels import (

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from operator import attrgetter
 from typing import Annotated, Any, ClassVar
 
-from cutline.chunking.chunkers import Chunker, MarkdownChunker
+from cutline.chunking.chunker import Chunker
+from cutline.chunking.document_chunkers import MarkdownChunker
 from cutline.chunks import Chunk, ChunkSize, size_for
 from cutline.counting.limits import AlsoFits
 from cutline.integrations.describing import chunker_for, chunker_of

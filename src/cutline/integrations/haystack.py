@@ -11,7 +11,7 @@ from typing import Any, Self, TypeVar
 from cutline.chat.by_name import chat_format_of
 from cutline.chat.protocols import ChatFormat
 from cutline.chunking import HierarchicalChunker
-from cutline.chunking.chunkers import Chunker
+from cutline.chunking.chunker import Chunker
 from cutline.chunks import Chunk, ChunkSize
 from cutline.counting.limits import AlsoFits
 from cutline.encoding import Encoding

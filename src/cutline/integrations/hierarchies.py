@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from cutline.chunking import HierarchicalChunker
-from cutline.chunking.chunkers import Chunker
+from cutline.chunking.chunker import Chunker
 from cutline.integrations.describing import chunker_for, chunker_from, describe
 from cutline.protocols import TokenCounter
 

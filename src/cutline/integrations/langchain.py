@@ -11,7 +11,7 @@ from typing import Any, Literal, Self
 
 from cutline.chat.protocols import ChatFormat, Tool
 from cutline.chunking import HierarchicalChunker
-from cutline.chunking.chunkers import Chunker
+from cutline.chunking.chunker import Chunker
 from cutline.chunks import Chunk, ChunkSize, content_hash
 from cutline.counting.limits import AlsoFits
 from cutline.integrations.chunk_metadata import chunk_metadata

@@ -11,7 +11,7 @@ from typing import Any, Self
 
 from cutline.checks import checked_integer
 from cutline.chunking import HierarchicalChunker
-from cutline.chunking.chunkers import Chunker
+from cutline.chunking.chunker import Chunker
 from cutline.chunking.rules import CountText
 from cutline.chunks import Chunk, ChunkSize, size_for
 from cutline.counting.limits import AlsoFits

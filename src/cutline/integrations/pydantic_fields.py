@@ -5,7 +5,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, PlainSerializer, WithJsonSchema
 
 from cutline.chunking import HierarchicalChunker
-from cutline.chunking.chunkers import Chunker
+from cutline.chunking.chunker import Chunker
 from cutline.integrations.describing import chunker_from, describe
 from cutline.integrations.hierarchies import describe_hierarchy, hierarchy_from
 

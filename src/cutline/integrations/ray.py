@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from cutline.chunking.chunkers import Chunker
+from cutline.chunking.chunker import Chunker
 from cutline.encoding import Encoding
 from cutline.integrations.arrow import chunk_batch, count_batch
 from cutline.integrations.piece_tables import PieceTables, piece_schema

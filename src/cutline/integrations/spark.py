@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from cutline.chunking.chunkers import Chunker
+from cutline.chunking.chunker import Chunker
 from cutline.encoding import Encoding
 from cutline.integrations.arrow import chunk_batch, chunk_schema, count_batch
 from cutline.integrations.chunk_columns import CHUNK_COLUMNS

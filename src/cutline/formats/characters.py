@@ -35,6 +35,7 @@ BLANK: Final = "\u2581"
 
 _N_BYTES: Final = 256
 _FIRST_LONG: Final = 0x80
+_BYTE_NAMES: Final = Texts.of(f"<0x{byte:02X}>" for byte in range(_N_BYTES))
 _SURROGATES: Final = 0xD800 >> 11
 _PRIVATE: Final = range(0xE000, 0xF900)
 
@@ -139,14 +140,18 @@ def _fallback(model: MergeModel) -> list[int]:
     """Return the ids of the tokens for single bytes; none without byte fallback."""
     if not model.byte_fallback:
         return []
-    found = [model.ids.get(_byte_name(byte), -1) for byte in range(_N_BYTES)]
-    if -1 in found:
-        raise _refusal(model, f"there is no token {_byte_name(found.index(-1))} to fall back to")
+    places = _byte_places(model)
+    missing = np.flatnonzero(places < 0)
+    if missing.size:
+        name = _BYTE_NAMES[int(missing[0])]
+        raise _refusal(model, f"there is no token {name} to fall back to")
+    found: list[int] = model.ids.numbers[places].tolist()
     return found
 
 
-def _byte_name(byte: int) -> str:
-    return f"<0x{byte:02X}>"
+def _byte_places(model: MergeModel) -> NDArray[np.int64]:
+    """Return the places of the tokens for single bytes; -1: there is none."""
+    return np.asarray(model.ids.table.find_all(_BYTE_NAMES.arena, _BYTE_NAMES.offsets))
 
 
 def _free_characters(known: Mapping[str, int], n: int) -> str:
@@ -222,9 +227,8 @@ def _parts(characters: list[str], token_ids: list[int]) -> list[_Begun]:
 
 def _refuse_special_parts(model: MergeModel, fallback: list[int]) -> None:
     """Refuse merges of what stands for characters that are no tokens."""
-    names = map(_byte_name, range(_N_BYTES)) if fallback else [model.unk_token or ""]
     is_special = np.zeros(len(model.ids) + 1, dtype=np.bool_)
-    is_special[list(map(model.ids.place, names))] = True
+    is_special[_byte_places(model) if fallback else model.ids.place(model.unk_token or "")] = True
     is_special[-1] = False  # no token
     found = np.flatnonzero(np.logical_or.reduce([is_special[part] for part in model.joins]))
     if found.size:

@@ -7,6 +7,7 @@ neighbouring characters: docs/tokenizers.md, "Models over characters".
 """
 
 from collections.abc import Mapping
+from functools import cache
 from itertools import pairwise
 from typing import Final
 
@@ -84,8 +85,9 @@ def closed_pattern(
     return "|".join([*several, few + word, rest])
 
 
+@cache
 def _classes() -> NDArray[np.uint8]:
-    """Return the number of the class of each code point."""
+    """Return the number of the class of each code point; nobody writes into it."""
     class_of = np.full(CODE_POINTS, _OTHERS, dtype=np.uint8)
     for name, number in (("Latin", 3), ("Greek", 4), ("Cyrillic", 5), ("M", _MARKS)):
         chars = find_property(name)

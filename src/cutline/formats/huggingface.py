@@ -21,6 +21,7 @@ from cutline.formats.merges import Merge, MergeModel, list_merges, list_texts, u
 from cutline.formats.token_ids import Texts, TokenIds, TokenScores
 from cutline.formats.tokenizer_json import COMMENT, checked_ids, shown
 from cutline.kernels.base.json_model import read_model
+from cutline.kernels.base.utf8 import valid_bytes
 from cutline.spec import TokenizerSpec
 from cutline.vocabulary.vocabulary import MAX_TOKEN_ID
 
@@ -256,7 +257,9 @@ def _checked_texts(arena: bytes, lengths: NDArray[np.uint32]) -> Texts:
     Raises:
         ValueError: one is not UTF-8.
     """
-    texts = Texts(arena, lengths, decoded=arena.decode())
+    if valid_bytes(arena) < len(arena):
+        raise ValueError("no UTF-8")
+    texts = Texts(arena, lengths, is_utf8=True)
     inside = np.frombuffer(arena + b"a", dtype=np.uint8)[texts.offsets] & 0xC0 == 0x80
     if inside.any():
         raise ValueError("a text that begins inside a character")

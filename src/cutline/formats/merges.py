@@ -109,6 +109,8 @@ class MergeModel:
                 f"{self.source}: merge {place + 1} of {left!r} and {right!r} needs "
                 f"the token {text!r}, which the vocabulary does not have"
             )
+        if np.bincount(joins.whole).max(initial=0) < 2:
+            return joins  # each makes another token: none repeats
         pairs = joins.left * len(self.ids) + joins.right
         in_order = np.sort(pairs)
         if bool((in_order[1:] == in_order[:-1]).any()):

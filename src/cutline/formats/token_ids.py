@@ -20,21 +20,20 @@ class Texts:
     Args:
         arena: their UTF-8, joined; or any bytes, for `take` only.
         lengths: integers, shape (n,); the bytes of each.
-        decoded: the texts, joined, where that is at hand.
+        is_utf8: whether it is known to be valid UTF-8.
 
     Attributes:
         arena: as given.
-        is_utf8: whether it is known to have no surrogates.
+        is_utf8: as given.
         lengths: int64, shape (n,).
         offsets: int64, shape (n + 1,); text k is `arena[offsets[k]:offsets[k + 1]]`.
     """
 
     def __init__(
-        self, arena: bytes, lengths: NDArray[np.integer], *, decoded: str | None = None
+        self, arena: bytes, lengths: NDArray[np.integer], *, is_utf8: bool = False
     ) -> None:
         self.arena = arena
-        self._decoded = decoded
-        self.is_utf8 = decoded is not None
+        self.is_utf8 = is_utf8
         self.lengths: NDArray[np.int64] = lengths.astype(np.int64)
         self.offsets = _offsets(self.lengths)
 
@@ -64,9 +63,7 @@ class Texts:
     @cached_property
     def code_points(self) -> NDArray[np.uint32]:
         """The code points of all texts, joined."""
-        text = self.arena.decode(errors=_UTF8) if self._decoded is None else self._decoded
-        self._decoded = None
-        utf32 = text.encode("utf-32-le", _UTF8)
+        utf32 = self.arena.decode(errors=_UTF8).encode("utf-32-le", _UTF8)
         return np.frombuffer(utf32, dtype="<u4")
 
     @cached_property

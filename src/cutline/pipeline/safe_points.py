@@ -30,6 +30,7 @@ from cutline.normalizing import (
     Unknown,
     normalize,
 )
+from cutline.pipeline.before_blanks import blank_begins, solid_end
 from cutline.pretokenize.charset import CODE_POINTS
 from cutline.pretokenize.neighbours import Neighbours
 from cutline.spec import TokenizerSpec
@@ -135,6 +136,10 @@ class SafePoints:
         return self.neighbours.places_of(self._outline(text), self._may_be_apart)
 
     @cached_property
+    def _blank_begins(self) -> bool:
+        return blank_begins(self._spec.normalizer)
+
+    @cached_property
     def _may_be_apart(self) -> NDArray[np.bool_]:
         """The pairs of classes of which two characters may have a point between them."""
         if not self._spec.normalizer:
@@ -181,7 +186,11 @@ class SafePoints:
             if shown == self._fused or not self._apart(shown) or (*shown,) in self._within:
                 return False
         elif not all(step.keeps(after) for step in steps):
-            return False
+            if after != " " or not self._blank_begins:
+                return False
+            end = solid_end(before, steps)
+            if not end or not self._apart(end + after) or not self._is_free(end, after):
+                return False
         elif all(step.keeps(before) for step in steps):
             if not self._apart(before + after):
                 return False
@@ -189,6 +198,10 @@ class SafePoints:
             return False
         if not self._is_point_before_composites(before, after):
             return False
+        return self._is_free(before, after)
+
+    def _is_free(self, before: str, after: str) -> bool:
+        """Return whether no added token has, strips or looks at both."""
         if (before, after) in self._within or before in self._last:
             return False
         if before in self._last_of_words or after in self._first_of_words:

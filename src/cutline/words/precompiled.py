@@ -303,6 +303,24 @@ class Precompiled:
             or character == "\n"
         )
 
+    def is_apart(self, text: str) -> bool:
+        """Return whether a text becomes the same after any other one, and is one with no blank.
+
+        Of a short cluster, all but the first character join it, or a prefix or CR comes first.
+        """
+        first, last = text[0], text[-1]
+        begins = self.begins(first) if len(text) > 1 else first != "\n"
+        joins = ord(first) in chars_of("joins") or ord(last) in chars_of("prepends")
+        return begins and not joins and not self._a_prefix_opens()
+
+    def depends_on_next(self, character: str) -> bool:
+        """Return whether what a character becomes may depend on what joins it."""
+        found, opens = _parsed(self.charsmap).known[character]
+        return opens and found == character and not self._is_key(character)
+
+    def _is_key(self, text: str) -> bool:
+        return _parsed(self.charsmap).find_short(text) is not None
+
     def _a_prefix_opens(self) -> bool:
         return any(
             self.opens(chr(code_point))

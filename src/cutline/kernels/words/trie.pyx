@@ -21,6 +21,12 @@ cdef extern from "math.h":
 cdef enum:
     DIGIT_BITS = 11         # of a key; six digits are a key
     DIGITS = 1 << 11
+    FEW = 16                # tokens: fewer moves than the library takes for its work
+
+# What is moved instead of tokens, to sort them.
+cdef struct Keyed:
+    uint64_t key
+    uint32_t place
 
 
 cdef bint start_spellings(Spellings* all, Py_ssize_t n_tokens) noexcept nogil:
@@ -53,17 +59,20 @@ cdef bint is_character(const uint8_t* text, Py_ssize_t n) noexcept nogil:
     )
 
 
+cdef inline uint32_t order_of(uint32_t byte) noexcept nogil:
+    """A number for a byte, in the order of labels."""
+    # Surrogates would be 0xED 0xA0 and so on: META comes after all others of 0xED.
+    if byte >= 0xEE:
+        return 0xEE if byte == META else byte + 1
+    return byte
+
+
 cdef uint64_t key_at(const uint8_t* text, Py_ssize_t n) noexcept nogil:
     """The next bytes as a number, up to eight: less for what comes before by its labels."""
     cdef uint64_t key = 0
-    cdef uint32_t byte
     cdef Py_ssize_t at
     for at in range(min(n, 8)):
-        byte = text[at]
-        # Surrogates would be 0xED 0xA0 and so on: META comes after all others of 0xED.
-        if byte >= 0xEE:
-            byte = 0xEE if byte == META else byte + 1
-        key |= <uint64_t> byte << (56 - 8 * at)
+        key |= <uint64_t> order_of(text[at]) << (56 - 8 * at)
     return key
 
 
@@ -109,37 +118,59 @@ cdef int compare_rests(const void* left, const void* right) noexcept nogil:
     cdef const Spelling* one = <const Spelling*> left
     cdef const Spelling* other = <const Spelling*> right
     cdef Py_ssize_t at = 8, shorter = min(one.n, other.n)
-    cdef uint64_t one_key, other_key
-    while at < shorter:
-        one_key = key_at(one.text + at, one.n - at)
-        other_key = key_at(other.text + at, other.n - at)
-        if one_key != other_key:
-            return (one_key > other_key) - (one_key < other_key)
-        at += 8
+    while at < shorter and one.text[at] == other.text[at]:
+        at += 1
+    if at < shorter:
+        return 1 if order_of(one.text[at]) > order_of(other.text[at]) else -1
     return (one.n > other.n) - (one.n < other.n)
 
 
 cdef bint sort_spellings(Spelling** of, uint32_t n) noexcept nogil:
     """Sort tokens by their characters. False: no memory."""
-    cdef Spelling* spare = <Spelling*> malloc((n + 1) * sizeof(Spelling))
+    cdef Spelling* ordered = <Spelling*> malloc((n + 1) * sizeof(Spelling))
+    cdef Keyed* keys = <Keyed*> malloc(2 * (n + 1) * sizeof(Keyed))
+    cdef Keyed* keyed = keys
+    cdef Keyed* spare = keys + n
     cdef uint32_t begin = 0, place
     cdef int shift
-    if spare == NULL:
+    if ordered == NULL or keys == NULL:
+        free(ordered)
+        free(keys)
         return False
+    for place in range(n):
+        keyed[place] = Keyed(of[0][place].key, place)
     for shift from 0 <= shift < 64 by DIGIT_BITS:
-        if sort_by_digit(of[0], spare, n, shift):
-            of[0], spare = spare, of[0]
-    free(spare)
+        if sort_by_digit(keyed, spare, n, shift):
+            keyed, spare = spare, keyed
+    for place in range(n):
+        ordered[place] = of[0][keyed[place].place]
+    free(keys)
+    free(of[0])
+    of[0] = ordered
     for place in range(1, n + 1):
-        if place == n or of[0][place].key != of[0][begin].key:
-            if place - begin > 1:
-                qsort(&of[0][begin], place - begin, sizeof(Spelling), &compare_rests)
+        if place == n or ordered[place].key != ordered[begin].key:
+            if place - begin > FEW:
+                qsort(&ordered[begin], place - begin, sizeof(Spelling), &compare_rests)
+            elif place - begin > 1:
+                sort_few(&ordered[begin], place - begin)
             begin = place
     return True
 
 
+cdef void sort_few(Spelling* of, uint32_t n) noexcept nogil:
+    """Sort tokens by what they have after their key."""
+    cdef uint32_t place, to
+    cdef Spelling one
+    for place in range(1, n):
+        one, to = of[place], place
+        while to > 0 and compare_rests(&of[to - 1], &one) > 0:
+            of[to] = of[to - 1]
+            to -= 1
+        of[to] = one
+
+
 cdef bint sort_by_digit(
-    const Spelling* of, Spelling* to, uint32_t n, int shift
+    const Keyed* of, Keyed* to, uint32_t n, int shift
 ) noexcept nogil:
     """Sort by a digit of the keys, and leave the order of those with the same one.
 
@@ -214,8 +245,13 @@ cdef bint number_depths(
         before += here
     trie.n_nodes = before
     trie.nodes = <Node*> calloc(before + 1, sizeof(Node))
-    trie.labels = <uint32_t*> calloc(before, sizeof(uint32_t))
+    trie.labels = <uint32_t*> calloc(before + 1, sizeof(uint32_t))
     return trie.nodes != NULL and trie.labels != NULL
+
+
+cdef inline bint is_short(const Spelling* one) noexcept nogil:
+    """Whether a token is ASCII and in its key as a whole: no other memory need be read."""
+    return one.n <= 8 and not one.key & HIGH_BITS
 
 
 cdef inline void share(
@@ -229,6 +265,7 @@ cdef inline void share(
             that end before.
     """
     cdef uint64_t differs = one.key ^ before.key
+    cdef Py_ssize_t left
     cdef uint32_t at = 0, most = min(one.n, before.n)
     if one == before:
         most = 0
@@ -238,13 +275,16 @@ cdef inline void share(
         at = min(most, <uint32_t> 8)
     while at < most and before.text[at] == one.text[at]:
         at += 1
-    # Where a character differs in a later byte, back to its first one.
-    while 0 < at < one.n and is_continuation(one.text[at]):
-        at -= 1
+    one.depth, left = at, one.n - at
+    if not is_short(one):
+        # Where a character differs in a later byte, back to its first one.
+        while 0 < at < one.n and is_continuation(one.text[at]):
+            at -= 1
+        one.depth = <uint32_t> characters_in(one.text, at, one.n)
+        left = characters_in(one.text + at, one.n - at, one.n - at)
     one.shared = at
-    one.depth = <uint32_t> characters_in(one.text, at, one.n)
     begun[one.depth + 1] += 1
-    begun[one.depth + 1 + characters_in(one.text + at, one.n - at, one.n - at)] -= 1
+    begun[one.depth + 1 + left] -= 1
 
 
 cdef void make_nodes(
@@ -258,12 +298,16 @@ cdef void make_nodes(
     """
     cdef uint32_t place, node = root, depth, label
     cdef Py_ssize_t at, width
+    cdef bint in_key
     trie.nodes[root].children = next_of[1]
     path[0] = root
     for place in range(n):
-        at, depth = of[place].shared, of[place].depth
+        at, depth, in_key = of[place].shared, of[place].depth, is_short(&of[place])
         while at < of[place].n:
-            label = label_at(of[place].text + at, &width)
+            if in_key:
+                label, width = of[place].key >> (56 - 8 * at) & 0xFF, 1
+            else:
+                label = label_at(of[place].text + at, &width)
             at += width
             trie.nodes[path[depth]].labels |= label_bit(label)
             depth += 1
@@ -279,9 +323,11 @@ cdef void make_nodes(
 cdef void mark_only(Trie* trie) noexcept nogil:
     """Put the label of an only child where bits of those of several are."""
     cdef uint32_t node
+    cdef uint32_t label
     for node in range(trie.n_nodes):
-        if n_children(trie, node) == 1:
-            trie.nodes[node].labels = ONLY | trie.labels[trie.nodes[node].children]
+        # Which nodes have one would not be foreseen: so it is read for all.
+        label = ONLY | trie.labels[trie.nodes[node].children]
+        trie.nodes[node].labels = label if n_children(trie, node) == 1 else trie.nodes[node].labels
 
 
 cdef inline uint32_t n_children(const Trie* trie, uint32_t node) noexcept nogil:

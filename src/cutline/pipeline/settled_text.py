@@ -5,8 +5,9 @@ counts with that of the rest; an end, with a `Prepender`, if nothing that comes 
 Proof: docs/counting.md, "Growing texts that are changed".
 """
 
+from collections.abc import Callable
 from functools import partial
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from cutline.counting.appender import Appender
 from cutline.counting.prepender import Prepender
@@ -29,14 +30,14 @@ from cutline.text_encoder import TextEncoder
 from cutline.words.beginnings import BeginsAnew
 from cutline.words.steps import ByCharacter, ReplaceEach
 
-__all__ = ["SettledText", "TextAtEnd", "settled_text", "text_at_end"]
+__all__ = ["Rules", "Sections", "SettledText", "TextAtEnd", "settled_text", "text_at_end"]
 
 _TRIES: Final = 4  # places next to white space that is stripped
 
 _Grown = Appender | Prepender | RecountedAppender | RecountedPrepender
 
 
-class _Rules:
+class Rules:
     """What is the same for all that is settled of a text."""
 
     def __init__(self, pipeline: Pipeline, encoder: TextEncoder) -> None:
@@ -82,7 +83,7 @@ class SettledText:
     gap = 1
 
     def __init__(
-        self, rules: _Rules, grown: Appender | RecountedAppender, length: int, *, begins: bool
+        self, rules: Rules, grown: Appender | RecountedAppender, length: int, *, begins: bool
     ) -> None:
         self._rules = rules
         self._grown = grown
@@ -138,7 +139,7 @@ class TextAtEnd:
     gap = 1
 
     def __init__(
-        self, rules: _Rules, grown: Prepender | RecountedPrepender, length: int, reach: int = 1
+        self, rules: Rules, grown: Prepender | RecountedPrepender, length: int, reach: int = 1
     ) -> None:
         self._rules = rules
         self._grown = grown
@@ -224,44 +225,54 @@ def _add(grown: _Grown, text: str) -> None:
         grown.prepend(text)
 
 
-class _Sections:
-    """A normalized text with added tokens, as a tokenizer whose texts grow.
+class Sections:
+    """Normalized texts with added tokens, as a tokenizer whose texts grow.
 
     Args:
-        pipeline: finds them.
-        encoder: counts what is between them.
+        pipeline: finds the tokens.
+        begin: begins what is between two of them, growing at its end;
+        begin_end: or at its beginning.
+        count: counts it.
     """
 
-    def __init__(self, pipeline: Pipeline, encoder: TextEncoder) -> None:
-        self._encoder = encoder
+    def __init__(
+        self,
+        pipeline: Pipeline,
+        begin: Callable[[], Settled],
+        begin_end: Callable[[], Settled],
+        count: Callable[[str], int],
+    ) -> None:
         self._finders = _of_normalized(pipeline)
+        self._begin = begin
+        self._begin_end = begin_end
+        self.count = count
 
     def _settled_start(self) -> Settled:
-        encoder = self._encoder
-        return settled_sections(
-            *self._finders, lambda: _Ungrown(Appender._of_normalized(encoder)), self.count
-        )
+        return settled_sections(*self._finders, self._begin, self.count)
 
     def _settled_end(self) -> Settled:
-        encoder = self._encoder
-        return sections_at_end(
-            *self._finders, lambda: _Ungrown(Prepender._of_normalized(encoder)), self.count
-        )
+        return sections_at_end(*self._finders, self._begin_end, self.count)
 
-    def count(self, text: str) -> int:
-        return self._encoder._count_normalized(text)
+
+def _sections(pipeline: Pipeline, encoder: TextEncoder) -> Any:
+    return Sections(
+        pipeline,
+        lambda: _Ungrown(Appender._of_normalized(encoder)),
+        lambda: _Ungrown(Prepender._of_normalized(encoder)),
+        encoder._count_normalized,
+    )
 
 
 def settled_text(pipeline: Pipeline, encoder: TextEncoder) -> Settled | None:
     """Begin a text that grows at its end; None: it is counted from safe split points."""
     if not _can_settle(pipeline, encoder):
         return None
-    rules = _Rules(pipeline, encoder)
+    rules = Rules(pipeline, encoder)
 
     def begin() -> Settled:
         grown: Appender | RecountedAppender
         if pipeline.ordinary_of_normalized.texts:
-            grown = RecountedAppender(cast("Any", _Sections(pipeline, encoder)))
+            grown = RecountedAppender(_sections(pipeline, encoder))
         else:
             grown = Appender._of_normalized(encoder)
         return SettledText(rules, grown, 0, begins=True)
@@ -274,14 +285,14 @@ def text_at_end(pipeline: Pipeline, encoder: TextEncoder) -> Settled | None:
     """Begin a text that grows at its beginning; None: it is counted up to safe split points."""
     if not _can_settle(pipeline, encoder):
         return None
-    rules = _Rules(pipeline, encoder)
+    rules = Rules(pipeline, encoder)
     if rules.strips and pipeline.changes_starts:  # no end would do without a prefix
         return None
 
     def begin() -> Settled:
         grown: Prepender | RecountedPrepender
         if pipeline.ordinary_of_normalized.texts:
-            grown = RecountedPrepender(cast("Any", _Sections(pipeline, encoder)))
+            grown = RecountedPrepender(_sections(pipeline, encoder))
         else:
             grown = Prepender._of_normalized(encoder)
         return TextAtEnd(rules, grown, 0)

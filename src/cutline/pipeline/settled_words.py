@@ -5,10 +5,14 @@ are read once; of the last one, which may go on, the kernel keeps what decides. 
 docs/words.md, "Growing texts".
 """
 
-from cutline.counting.recounted import Settled
+from functools import partial
+from typing import Any
+
+from cutline.counting.recounted import RecountedAppender, Settled
 from cutline.kernels.words.growing import GrowingWords
-from cutline.normalizing import SPACE, normalize
+from cutline.normalizing import SPACE, Strip, normalize
 from cutline.pipeline.settled_sections import are_plain, settled_sections
+from cutline.pipeline.settled_text import Rules, Sections, SettledText
 from cutline.pipeline.words import WordPipeline
 from cutline.text_encoder import TextEncoder
 
@@ -130,16 +134,61 @@ class SettledWords:
         return made != "" and text[place - 1] not in SPACE and made[-1] not in SPACE
 
 
+class _NormalWords:
+    """What is settled of a normalized text without added tokens, from which nothing is cut off.
+
+    Args:
+        words: has read it.
+    """
+
+    reach = 1
+
+    def __init__(self, words: GrowingWords) -> None:
+        self._words = words
+        self.gap = words.window
+
+    def settle(self, more: str) -> "tuple[int, _NormalWords] | None":
+        """Settle more of a text; see `Settled`."""
+        if len(more) < 2:
+            return None
+        words = self._words.copy()
+        words.go_on(more[:-1], True)
+        return len(more) - 1, _NormalWords(words)
+
+    def count_with(self, rest: str) -> int:
+        """Count the tokens of the text if it ends like this."""
+        return self._words.count_with(rest, True)
+
+
 def settled_words(pipeline: WordPipeline, encoder: TextEncoder) -> Settled | None:
     """Begin a text that grows; None: it is counted from safe split points."""
-    if pipeline.ordinary_of_normalized.texts or not ends_sections(pipeline):
+    if not ends_sections(pipeline):
         return None
+    searches = bool(pipeline.ordinary_of_normalized.texts)
+    if searches and not _has_plain_sections(pipeline):
+        return None
+    rules = Rules(pipeline, encoder)
 
     def begin() -> Settled:
-        return SettledWords(pipeline, GrowingWords(pipeline.kernel), begins=True)
+        if not searches:
+            return SettledWords(pipeline, GrowingWords(pipeline.kernel), begins=True)
+        return SettledText(rules, RecountedAppender(sections), 0, begins=True)
 
+    def begin_normal() -> Settled:
+        return _NormalWords(GrowingWords(pipeline.kernel))
+
+    sections: Any = Sections(
+        pipeline, begin_normal, begin_normal, partial(pipeline.count_normalized, begins=True)
+    )
     raw = pipeline.finder_of_raw, pipeline.ordinary_of_raw
     return settled_sections(*raw, begin, encoder.count)
+
+
+def _has_plain_sections(pipeline: WordPipeline) -> bool:
+    """Return whether normalized text between added tokens has tokens as on its own."""
+    if pipeline._only_first or any(isinstance(step, Strip) for step in pipeline.spec.normalizer):
+        return False
+    return are_plain(pipeline.finder_of_normalized, pipeline.ordinary_of_normalized)
 
 
 def ends_sections(pipeline: WordPipeline) -> bool:

@@ -4,6 +4,7 @@ An end is settled from a safe split point on, or from a place inside a long word
 beginning changes the tokens after it. Proof: docs/words.md, "Growing texts".
 """
 
+from collections.abc import Callable
 from functools import partial
 from typing import Final
 
@@ -31,6 +32,7 @@ class WordsAtEnd:
     Args:
         pipeline: normalizes and splits.
         encoding: counts.
+        points: lists safe split points.
         tokens: what the text has more than what is before it, and the filler, together.
         filler: stands for what is settled of the word that it begins in; it is its beginning.
         n_bytes: of its normal form.
@@ -43,6 +45,7 @@ class WordsAtEnd:
         self,
         pipeline: WordPipeline,
         encoding: TextEncoder,
+        points: Callable[[str], list[int]],
         tokens: int = 0,
         filler: str = "",
         n_bytes: int = 0,
@@ -50,6 +53,7 @@ class WordsAtEnd:
     ) -> None:
         self._pipeline = pipeline
         self._encoding = encoding
+        self._points = points
         self._tokens = tokens
         self._filler = filler
         self._n_bytes = n_bytes
@@ -66,7 +70,7 @@ class WordsAtEnd:
         made = normalize(more[place:], pipeline.rules.char_steps)
         n_bytes = self._n_bytes + len(made.encode())
         return len(more) - place, WordsAtEnd(
-            pipeline, encoding, self._tokens + tokens, filler, n_bytes, reach
+            pipeline, encoding, self._points, self._tokens + tokens, filler, n_bytes, reach
         )
 
     def count_with(self, rest: str) -> int | None:
@@ -77,7 +81,7 @@ class WordsAtEnd:
 
     def _after_point(self, more: str) -> tuple[int, int, str] | None:
         """Find the first safe split point: where it is, its reach, and no filler."""
-        points = self._pipeline.safe_points.find(more)
+        points = self._points(more)
         place = next((at for at in points if at >= _REACH), 0)
         return (place, _REACH, "") if place else None
 
@@ -137,11 +141,16 @@ class WordsAtEnd:
 
 def words_at_end(pipeline: WordPipeline, encoding: TextEncoder) -> Settled:
     """Begin a text that grows at its beginning."""
-    raw = pipeline.finder_of_raw, pipeline.ordinary_of_raw
+    is_cut = bool(pipeline.ordinary_of_raw.texts) and not pipeline.ordinary_of_normalized.texts
+    is_cut = is_cut and ends_sections(pipeline)
+
+    def points_of_section(text: str) -> list[int]:  # no added token lies across them, or beside
+        return pipeline.kernel.raw.sure_starts(text, 0, _REACH)
 
     def begin() -> Settled:
-        return WordsAtEnd(pipeline, encoding)
+        find = points_of_section if is_cut else pipeline.safe_points.find
+        return WordsAtEnd(pipeline, encoding, find)
 
-    if pipeline.ordinary_of_normalized.texts or not ends_sections(pipeline):
+    if not is_cut:
         return begin()
-    return sections_at_end(*raw, begin, encoding.count)
+    return sections_at_end(pipeline.finder_of_raw, pipeline.ordinary_of_raw, begin, encoding.count)

@@ -289,6 +289,7 @@ def test_only_the_columns_that_are_named_are_carried(
         assert wrong.exit_code == 0
         assert wrong.stderr == "cutline: --carry ids: no row has this column\n"
     assert invoke("chunk", "--carry", "id", path).exit_code == 2
+    assert "--carry body is the --column, which" in invoke(*arguments, "body").stderr
 
 
 def test_a_column_to_carry_that_some_row_of_some_file_has_is_no_mistake(

@@ -98,6 +98,8 @@ def chunk(
         raise click.UsageError("--separator needs --format text")
     if carry and column is None:
         raise click.UsageError("--carry needs --column")
+    if column in carry:
+        raise click.UsageError(f"--carry {column} is the --column, which chunks are cut from")
     if output.lower().endswith(".parquet") and form != "parquet":
         raise click.UsageError(f"{output} would contain {form}: add --format parquet")
     if form == "parquet":

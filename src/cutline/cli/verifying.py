@@ -175,13 +175,11 @@ class _Failures(NamedTuple):
         self.watch.fail(problem)
 
 
-def _with_chunks(
-    rows: "Iterable[Row]", chunks: Iterable[dict[str, Any]]
-) -> "Iterator[tuple[Row, Given]]":
+def _with_chunks(rows: Rows, chunks: Iterable[dict[str, Any]]) -> "Iterator[tuple[Row, Given]]":
     """Yield the rows of a file, each with its chunks, which are in the order of the rows.
 
     Raises:
-        InputError: chunks name a row that there is not, or that came before; names it.
+        InputError: chunks name a row that there is not, or that failed or came before; names it.
     """
     of_rows = groupby(chunks, key=_row_number)
     number, given = next(of_rows, _NO_CHUNKS)
@@ -193,6 +191,8 @@ def _with_chunks(
             yield row, []
         if number is not None and number <= row.number:
             break
+    if number is not None and rows.n_failed:
+        raise InputError(f"chunks are not checked from those of row {number} on")
     if number is not None:
         raise InputError(
             f"chunks are of row {number}, which has no text, or whose chunks do not stand together "

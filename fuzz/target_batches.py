@@ -46,7 +46,8 @@ def run(data: bytes) -> None:
     assert encoding.encode_ordinary_batch(texts, num_threads=threads) == want
     assert encoding.count_batch(texts, num_threads=threads).tolist() == [*map(len, want)]
     chunker = CHUNKERS[data[2] % len(CHUNKERS)](encoding, 4 + data[3] % 30)
-    with patch.object(chunker, "block_size", lambda _: BLOCKS[data[4] % len(BLOCKS)]):
+    block = BLOCKS[data[4] % len(BLOCKS)]
+    with patch("cutline.chunking.chunker.block_size", lambda _: block):
         found = outcome(lambda: chunker.chunk_batch(texts, num_threads=threads))
     assert found == outcome(lambda: [*map(chunker.chunk, texts)])
     if isinstance(found, list):

@@ -17,7 +17,6 @@ from cutline.chunking import (
     MarkdownChunker,
     TextChunker,
     TokenChunker,
-    chunkers,
 )
 from cutline.errors import BudgetError
 from tests.chunking.contract import check
@@ -170,7 +169,7 @@ def test_corpora(corpus: str, make: Make, size: int) -> None:
 def test_a_batch_in_threads_is_cut_like_its_texts(
     kind: str, block: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(chunkers, "block_size", lambda _: block)
+    monkeypatch.setattr("cutline.chunking.chunker.block_size", lambda _: block)
     texts = [*NAMED_TEXTS.values(), *random_texts(107, 100), "", "word " * 20_000]
     chunker = CHUNKERS[kind]("o200k_base", 16)
     want = [chunker.chunk(text) for text in texts]

@@ -48,6 +48,7 @@ class Chunker:
     and the same tokens; they can be keys of a dict. `repr` shows what is not as by default, and
     makes the chunker again where names stand for its encodings.
 
+    >>> from cutline import TextChunker
     >>> chunker = TextChunker("o200k_base", 256, lines="keep", min_fill=0.25)
     >>> chunker
     TextChunker('o200k_base', chunk_size=256, lines='keep')
@@ -123,6 +124,7 @@ class Chunker:
     def with_count_text(self, count_text: CountText | None) -> Self:
         """Return a copy with another `count_text`.
 
+        >>> from cutline import TokenChunker
         >>> chunker = TokenChunker("o200k_base", 4)
         >>> framed = chunker.with_count_text(lambda chunk: chunk.token_count + 2)
         >>> [chunk.text for chunk in framed("one two three four")]
@@ -138,7 +140,7 @@ class Chunker:
     def with_template(self, template: Template | None) -> Self:
         """Return a copy with another template, such as one filled for a document.
 
-        >>> from cutline import Template
+        >>> from cutline import Template, TokenChunker
         >>> chunker = TokenChunker("o200k_base", 8, template=Template("{title}: {text}"))
         >>> titled = chunker.with_template(chunker.template.fill(title="Counting"))
         >>> [titled.template.render(chunk) for chunk in titled("one two three four five six seven")]

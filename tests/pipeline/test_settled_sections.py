@@ -7,6 +7,7 @@ import pytest
 
 import cutline
 from cutline.errors import VocabularyError
+from cutline.pipeline import word_slices
 from tests.grown import check_growth, check_growth_at, settle_at_once
 from tests.pipeline.characters import added
 from tests.pipeline.families import build, tokenizers
@@ -135,6 +136,31 @@ def test_a_special_token_that_is_cut_hides_what_is_inside(monkeypatch: pytest.Mo
     for _ in range(20):
         text = "".join(rng.choices(["<a<x>b>", "<x>", "b", "b>b", "a"], k=12))
         check_growth(oracle, encoding, rng, [*text])
+
+
+@pytest.mark.parametrize("name", ["bert cased", "bert uncased", "NFKC, Lowercase", "xlm-r", "t5"])
+@pytest.mark.parametrize("kind", MODELS)
+def test_cuts_of_words_among_added_tokens_are_the_greatest_that_fit(
+    kind: str, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settle_at_once(monkeypatch)
+    monkeypatch.setattr(word_slices, "_SHORT", 2)
+    rng = random.Random(f"{kind} {name}")
+    for number in range(4):
+        oracle = tokenizer_of(kind, name, rng)
+        contents = sorted({"".join(rng.choices("ab<x", k=rng.randint(1, 4))) for _ in range(3)})
+        for content in contents:
+            looks = {flag: rng.random() < 0.2 for flag in LOOKING[: number % 4]}
+            oracle.add_tokens([AddedToken(content, normalized=rng.random() < 0.5, **looks)])
+        encoding = cutline.Encoding.from_tokenizers(oracle)
+        for letters in ([*contents, "a"], [*contents, "a", "b", " "], [*"ab<x", "e\u0301"]):
+            text = "".join(rng.choices(letters, k=rng.randint(8, 30)))
+            counter, start = encoding.intervals(text), rng.randrange(len(text) // 2)
+            ends = range(start, len(text) + 1)
+            counts = [len(oracle.encode(text[start:end]).ids) for end in ends]
+            for budget in range(0, max(counts) + 1, 2):
+                best = start + max(at for at, count in enumerate(counts) if count <= budget)
+                assert counter.split_at(start, budget) == best, (text, start, budget)
 
 
 def test_tokens_hidden_at_the_end_of_what_stands_for_a_long_word(

@@ -23,10 +23,12 @@ class Settled(Protocol):
     Attributes:
         reach: it holds where so many characters that were known stay between it and that end.
         gap: characters for which one takes as much memory as they do, roughly.
+        least: tokens that the text has, whatever the rest is.
     """
 
     reach: int
     gap: int
+    least: int
 
     def settle(self, more: str, /) -> "tuple[int, Settled] | None":
         """Settle more of a text.
@@ -72,7 +74,7 @@ class SettledParts:
 
     def __init__(self, tokenizer: _Tokenizer, tokens: int | None = None) -> None:
         self._tokenizer = tokenizer
-        self._tokens = tokens or 0
+        self._tokens = self.least = tokens or 0
         self._count = tokenizer.count if tokens is None else tokenizer._count_after
         self.reach = _reach_of(tokenizer)
 
@@ -101,7 +103,7 @@ class PartsAtEnd:
 
     def __init__(self, tokenizer: _Tokenizer, tokens: int = 0) -> None:
         self._tokenizer = tokenizer
-        self._tokens = tokens
+        self._tokens = self.least = tokens
         self.reach = _reach_of(tokenizer)
 
     def settle(self, more: str) -> "tuple[int, PartsAtEnd] | None":
@@ -164,6 +166,11 @@ class _Recounted(ABC):
     def count(self) -> int:
         """The tokens of the text."""
         return self._count_with("")
+
+    @property
+    def least(self) -> int:
+        """Tokens that it has, however it grows; not all of them."""
+        return self._settled[-1][1].least
 
     def fits(self, text: str, max_tokens: int) -> bool:
         """Return whether the text would have at most `max_tokens` tokens if it grew by this one.

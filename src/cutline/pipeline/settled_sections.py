@@ -106,6 +106,7 @@ class SettledSections:
         self._section = section
         self.reach = rules.longest + section.reach
         self.gap = section.gap
+        self.least = tokens + section.least
 
     def settle(self, more: str) -> "tuple[int, SettledSections] | None":
         """Settle more of a text; see `Settled`."""
@@ -170,6 +171,7 @@ class SectionsAtEnd:
         self._section = section
         self.reach = reach
         self.gap = section.gap
+        self.least = tokens + section.least
 
     def settle(self, more: str) -> "tuple[int, SectionsAtEnd] | None":
         """Settle more of a text; see `Settled`."""

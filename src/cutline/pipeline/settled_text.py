@@ -81,6 +81,7 @@ class SettledText:
 
     reach = 1  # the character after a beginning decides whether it is settled
     gap = 1
+    least = 0
 
     def __init__(
         self, rules: Rules, grown: Appender | RecountedAppender, length: int, *, begins: bool
@@ -89,6 +90,8 @@ class SettledText:
         self._grown = grown
         self._length = length
         self._begins = begins
+        if isinstance(grown, RecountedAppender):
+            self.least = grown.least
 
     def settle(self, more: str) -> "tuple[int, SettledText] | None":
         """Settle more of a text; see `Settled`."""
@@ -137,6 +140,7 @@ class TextAtEnd:
     """
 
     gap = 1
+    least = 0
 
     def __init__(
         self, rules: Rules, grown: Prepender | RecountedPrepender, length: int, reach: int = 1
@@ -198,6 +202,7 @@ class _Ungrown:
 
     reach = 1  # an empty rest would take nothing back
     gap = 1
+    least = 0
 
     def __init__(self, grown: Appender | Prepender, length: int = 0) -> None:
         self._grown = grown

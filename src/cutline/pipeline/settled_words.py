@@ -42,6 +42,7 @@ class SettledWords:
         raw_strip = pipeline._strips_raw and rules.strips_raw[1]
         self._strips = rules.last_strip.right or raw_strip
         self.gap = words.window
+        self.least = words.tokens
 
     def settle(self, more: str) -> "tuple[int, SettledWords] | None":
         """Settle more of a text; see `Settled`."""
@@ -146,6 +147,7 @@ class _NormalWords:
     def __init__(self, words: GrowingWords) -> None:
         self._words = words
         self.gap = words.window
+        self.least = words.tokens
 
     def settle(self, more: str) -> "tuple[int, _NormalWords] | None":
         """Settle more of a text; see `Settled`."""

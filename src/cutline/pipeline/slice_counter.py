@@ -222,23 +222,25 @@ class SliceCounter:
         while end > point and count(encoding, text[point:end]) > n:
             end -= 1
             if end == stop and (not inside or not pipeline.changes_starts):
-                found = self._longest_grown(text[point:end], n)
+                found = self._longest_grown(point, end, n)
                 if found is not None:
-                    return point + found
+                    return found
         return end
 
-    def _longest_grown(self, window: str, n: int) -> int | None:
-        """Find the longest prefix of a window that fits as it grows; None: nothing is settled.
+    def _longest_grown(self, start: int, end: int, n: int) -> int | None:
+        """Find the greatest end of a slice that fits as it grows; None: nothing of it is settled.
 
-        Cost: linear in the window.
+        Cost: linear in the slice, up to where more tokens than fit are settled.
         """
         if self._encoding._settled_start() is None:
             return None
-        grown, fitting = self._encoding.appender(), 0
-        for end, character in enumerate(window, 1):
-            grown.append(character)
+        grown, fitting = self._encoding.appender(), start
+        for place in range(start, end):
+            grown.append(self._text[place])
             if grown.count <= n:
-                fitting = end
+                fitting = place + 1
+            elif grown.least > n:
+                break
         return fitting
 
     def _longest_among_added(

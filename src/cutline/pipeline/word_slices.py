@@ -17,6 +17,7 @@ from cutline.kernels.base.chunks import make_chunks
 from cutline.kernels.breaks.overlaps import Overlap
 from cutline.kernels.breaks.word_breaks import cut_words_at_breaks
 from cutline.kernels.words.intervals import WordIntervals
+from cutline.normalizing import Strip
 from cutline.pipeline.entangled import entangled
 from cutline.pipeline.slice_counter import SliceCounter
 from cutline.pipeline.words import WordPipeline
@@ -26,6 +27,7 @@ from cutline.text_encoder import TextEncoder
 __all__ = ["WordCounter", "intervals", "split", "split_at"]
 
 _CHARACTERS_A_TOKEN = 8  # of the first window of `split_at`
+_SHORT = 128  # characters: trying all ends costs less than growing
 _MOST_GAP, _LEAST_GAP = 32, 8  # tokens from one start to the next
 
 
@@ -120,8 +122,8 @@ class _PartCounter(SliceCounter):
     it. Between two of these no slice has an added token.
 
     Cost: building encodes the text once, part by part. A cut is linear in what it keeps, if no
-    added token overlaps another one or looks at what is beside it. Else it tries each end after the
-    last safe split point that fits.
+    added token is for single words only, nor any white space stripped. Else it tries each end after
+    the last safe split point that fits.
     """
 
     _pipeline: WordPipeline
@@ -150,8 +152,11 @@ class _PartCounter(SliceCounter):
         """Find the greatest end, up to `end`, of a slice that begins at a point."""
         is_own = point == start or point in self._tokens
         count = self._encoding.count if is_own else self._encoding._count_after
+        strips = any(isinstance(step, Strip) for step in self._pipeline.spec.normalizer)
         while end > point:
             found = self._longest_without_tokens(point, end, n, is_own=is_own)
+            if found is None and end - point > _SHORT :
+                found = self._longest_grown(point, end, n)
             if found is not None:
                 return found
             if count(self._text[point:end]) <= n:

@@ -40,6 +40,7 @@ class WordsAtEnd:
     """
 
     gap = 1
+    least = 0
 
     def __init__(
         self,

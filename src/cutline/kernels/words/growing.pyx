@@ -50,10 +50,13 @@ cdef class GrowingWords:
 
     Args:
         encoder: counts.
+
+    Attributes:
+        tokens: of the words that have ended.
     """
 
     cdef WordEncoder encoder
-    cdef int64_t tokens         # of the words that have ended
+    cdef readonly int64_t tokens
     cdef OpenWord word
 
     def __cinit__(self, WordEncoder encoder not None):

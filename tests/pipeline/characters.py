@@ -133,6 +133,16 @@ CONFIGURATIONS: dict[str, dict[str, Any]] = {
         "fallback": False,
         "masks": {"<mask>": "lstrip"},
     },
+    "seamless": {
+        "normalizer": [
+            PRECOMPILED,
+            {"type": "Strip", "strip_left": False, "strip_right": True},
+            RUNS | {"content": BLANK},
+        ],
+        "pre_tokenizer": metaspace("first", True),
+        "fallback": False,
+        "added": ["<x>"],
+    },
     "masks of all texts": {
         "pre_tokenizer": metaspace("first", True),
         "masks": {"<mask>": "lstrip", "<after>": "rstrip", "<word>": "single_word"},

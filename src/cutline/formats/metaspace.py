@@ -12,8 +12,9 @@ from cutline.formats.closed_pattern import closed_pattern
 from cutline.formats.merges import MergeModel
 from cutline.formats.stages import make_steps
 from cutline.formats.tokenizer_json import Part, TokenizerJson, refused
-from cutline.normalizing import Form, Lead, Lower, Prepend, Replace, Step, Unknown
+from cutline.normalizing import Lead, Prepend, Replace, Step, Unknown
 from cutline.spec import AddedToken, TokenizerSpec
+from cutline.words.first_word import keeps_start
 
 __all__ = ["before_bytes", "character_spec", "is_over_characters", "make_character_spec"]
 
@@ -178,7 +179,7 @@ def _prepare(parsed: TokenizerJson, source: str) -> _Preparation:
             return _Preparation(_with_blanks(steps))  # there is none
         case [{"type": "Metaspace", "replacement": "\u2581"} as part]:
             scheme = _scheme(part, source)
-            if scheme == "first" and not all(isinstance(one, Form | Lower) for one in steps):
+            if scheme == "first" and not all(map(keeps_start, steps)):
                 why = "with steps that can remove the first character of a text"
                 raise refused(source, "pre_tokenizer", part, why)
             return _Preparation(

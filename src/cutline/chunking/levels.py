@@ -16,6 +16,7 @@ from bitarray import bitarray
 from cutline.chunking import break_tables
 from cutline.kernels.breaks.breaks import (
     CHARACTER,
+    ENTRY,
     GRAPHEME,
     LINE,
     PARAGRAPH,
@@ -36,6 +37,7 @@ __all__ = [
     "BitmapLevel",
     "BreakLevel",
     "CharacterLevel",
+    "EntryLevel",
     "FunctionLevel",
     "GraphemeLevel",
     "Level",
@@ -174,6 +176,13 @@ class _WrappedLevel(BreakLevel):
     def __init__(self, lines: Lines = "auto") -> None:
         self.kind = type(self).kind | _LINES[lines]
         self.lines = lines
+
+
+class EntryLevel(_WrappedLevel):
+    """The ends of entries, as of logs and chats: before lines that begin with a time or a date."""
+
+    name = "entry"
+    kind = ENTRY
 
 
 class LineLevel(_WrappedLevel):

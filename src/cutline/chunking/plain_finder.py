@@ -18,6 +18,7 @@ from cutline.chunking.chunk_run import ChunkRun
 from cutline.chunking.levels import (
     BreakLevel,
     CharacterLevel,
+    EntryLevel,
     GraphemeLevel,
     Level,
     LineLevel,
@@ -48,7 +49,7 @@ _NOWHERE = -1
 _MOST_WAITS = 64
 _NONE = memoryview(array("q"))
 _KNOWN = (
-    *(ParagraphLevel, LineLevel, SentenceLevel, PhraseLevel),
+    *(ParagraphLevel, EntryLevel, LineLevel, SentenceLevel, PhraseLevel),
     *(WordLevel, GraphemeLevel, CharacterLevel),
 )
 

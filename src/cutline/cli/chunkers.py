@@ -41,7 +41,7 @@ _BARRIERS = (
     *("block", "item", "nested item", "gap", "row"),
     *("definition", "member", "statement", "record", "field", "element"),
     *(f"inner {depth}" for depth in range(1, 7)),
-    *("turn", "cue", "page", "paragraph", "line", "sentence"),
+    *("turn", "cue", "page", "paragraph", "entry", "line", "sentence"),
 )
 _FILE = "file"  # the field of a template that is the file's name
 _RECORD = "record"  # in a chunk's metadata: the other columns of its row

@@ -23,7 +23,7 @@ from tests.texts import NAMED_TEXTS, random_texts
 from tests.vocabularies import encoding_of, with_bytes
 
 Count = Callable[[str], int]
-NAMES = ("paragraph", "line", "sentence", "phrase", "word")
+NAMES = ("paragraph", "entry", "line", "sentence", "phrase", "word")
 WORDS = st.sampled_from(
     [
         "one ",

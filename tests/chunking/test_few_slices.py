@@ -43,7 +43,12 @@ def text_of(rng: random.Random) -> str:
 
 def chunker_of(rng: random.Random, encoding: cutline.Encoding) -> cutline.TextChunker:
     levels: Any = rng.choice(
-        ((), ("line", "word"), ("paragraph", "line", "sentence", "phrase", "word"), ("sentence",))
+        (
+            (),
+            ("line", "word"),
+            ("paragraph", "entry", "line", "sentence", "phrase", "word"),
+            ("sentence",),
+        )
     )
     return cutline.TextChunker(
         encoding, rng.choice((4, 9, 30, 100)), levels=levels,

@@ -354,6 +354,12 @@ def test_no_chunk_ends_with_a_title(kind: str, text: str) -> None:
             assert not any(starts[block.start] < end <= following for end in ends[:-1]), size
 
 
+def test_no_boundary_is_right_below_a_title() -> None:
+    text = "One.\n\nCare\n====\n\nDry.\n\nOil.\n"
+    for bits in MARKUPS["rst"](text).bitmaps:
+        assert not bits[text.index("Care") + 1 : text.index("Dry") + 1].any()
+
+
 def test_labels_stay_with_their_title() -> None:
     for kind, text in (("rst", RST), ("asciidoc", ASCIIDOC)):
         text = text.replace("[#care]", "Text.\n\n[#care]").replace(".. _care", "Text.\n\n.. _care")

@@ -92,7 +92,9 @@ def alone(chunker: Chunker, text: str, places: Sequence[int], name: str) -> list
 @given(
     st.sampled_from(sorted(PLAIN)),
     st.sampled_from(sorted(OPTIONS)),
-    st.sampled_from(["page", "paragraph", "line", "sentence", PATTERN, by_function, "offsets"]),
+    st.sampled_from(
+        ["page", "paragraph", "entry", "line", "sentence", PATTERN, by_function, "offsets"]
+    ),
     st.text(st.sampled_from("ab f.,\n\f\r#-é中👍\u0301'1"), max_size=120),
     st.lists(st.integers(0, 120), max_size=5),
 )
@@ -330,10 +332,12 @@ def test_a_chunker_keeps_what_it_was_given() -> None:
 
 
 def test_a_wrong_barrier_is_refused() -> None:
-    known = "there are 'heading 1', 'heading 2', .*'block', .*'page', 'paragraph', 'line', 'sent"
+    known = "there are 'heading 1', 'heading 2', .*'block', .*'page', 'paragraph', 'entry', 'l"
     with pytest.raises(ValueError, match=f"cannot be 'chapter': {known}"):
         cutline.MarkdownChunker("o200k_base", never_across="chapter")
-    with pytest.raises(ValueError, match="'heading 1': there are 'page', 'paragraph', 'line', 's"):
+    with pytest.raises(
+        ValueError, match="'heading 1': there are 'page', 'paragraph', 'entry', 'line', 's"
+    ):
         cutline.TextChunker("o200k_base", never_across="heading 1")
     for wrong in (3, 2.5, ["page"], b"page", [1.5], object()):
         with pytest.raises(TypeError, match="must be one name, offsets"):

@@ -76,7 +76,7 @@ def test_random_structures(many: int) -> None:
         fill = rng.choice((0.0, 0.25, 0.5, 1.0))
         size, boundary = rng.choice((4, 5, 9, 30, 100)), rng.choice(("grapheme", "character"))
         levels = rng.choice(
-            ((), ("line", "word"), ("paragraph", "line", "sentence", "phrase", "word"))
+            ((), ("line", "word"), ("paragraph", "entry", "line", "sentence", "phrase", "word"))
         )
         options: dict[str, Any] = {"min_fill": fill, "boundary": boundary, "levels": levels}
         options["balance"] = rng.random() < 0.3

@@ -17,7 +17,12 @@ from tests.conftest import short_or_long
 from tests.texts import NAMED_TEXTS, random_text, word_text
 from tests.vocabularies import SCANS, encoding_of, random_ranks
 
-LEVELS = ((), ("line", "word"), ("paragraph", "line", "sentence", "phrase", "word"), ("sentence",))
+LEVELS = (
+    (),
+    ("line", "word"),
+    ("paragraph", "entry", "line", "sentence", "phrase", "word"),
+    ("sentence",),
+)
 PARTS = (
     "One two. ",
     "A longer sentence, of some words. ",

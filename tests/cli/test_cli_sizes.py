@@ -118,7 +118,9 @@ def test_no_chunk_crosses_a_barrier_of_its_kind_of_file(invoke: Invoke, folder: 
         assert rows == expected
     result = invoke("chunk", "--by", "text", "--never-across", "heading 1", folder)
     assert result.exit_code == 1
-    assert "'heading 1': there are 'page', 'paragraph', 'line', 'sentence'" in result.stderr
+    assert (
+        "'heading 1': there are 'page', 'paragraph', 'entry', 'line', 'sentence'" in result.stderr
+    )
     both = rows_of(
         invoke("chunk", "--sizes", "60,20", "--never-across", "page", folder).stdout_bytes
     )

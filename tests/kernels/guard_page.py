@@ -21,6 +21,7 @@ from cutline.chunking.break_tables import load_tables
 from cutline.kernels.base.find import find
 from cutline.kernels.breaks.breaks import (
     CHARACTER,
+    ENTRY,
     GRAPHEME,
     LINE,
     PARAGRAPH,
@@ -112,7 +113,7 @@ def pause(memory: GuardedMemory, utf8: bytes) -> None:
     if not utf8.isascii():
         return
     text = utf8.decode()
-    for kind in (PARAGRAPH, LINE, SENTENCE, WORD, GRAPHEME, CHARACTER):
+    for kind in (PARAGRAPH, ENTRY, LINE, SENTENCE, WORD, GRAPHEME, CHARACTER):
         for until in (len(text), len(text) - 1):
             want = find_breaks(text, kind, 0, 0, until), find_last_break(text, kind, 0, 0, until)
             placed = memory.place(text)

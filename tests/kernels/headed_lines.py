@@ -1,4 +1,4 @@
-"""Headings, and where lines end that do not only wrap, in plain Python."""
+"""Headings, entries, and where lines end that do not only wrap, in plain Python."""
 
 import re
 from collections.abc import Iterator
@@ -12,6 +12,21 @@ def line_breaks(text: str, start: int, after: int, until: int) -> Iterator[int]:
         is_below_heading = has_mark(text, start, place) and is_headed(text, start, place)
         if after < place <= until and not is_below_heading and not is_wrapped(text, start, place):
             yield place
+
+
+def entry_breaks(text: str, start: int, after: int, until: int) -> list[int]:
+    places = [start, *(match.end() for match in LINE_END.finditer(text, start))]
+    begun = [place for place in places if begins_entry(text[place:])]
+    if not begun or begun[0] not in places[:4]:
+        return []
+    return [place for place in begun[1:] if after < place <= until]
+
+
+def begins_entry(text: str) -> bool:
+    """Whether the first line begins with a time, a date or an address, soon."""
+    line = LINE_END.split(text[:32])[0]
+    first = re.match("[0-9]|[A-Z[(\u200e][^0-9]{0,8}[0-9]", line)
+    return first is not None and len(re.findall("(?<=[0-9])[:./-](?=[0-9])", line)) >= 2
 
 
 def is_headed(text: str, start: int, place: int) -> bool:

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cutline.kernels.breaks.breaks import LINE, PARAGRAPH, find_breaks, find_last_break
-from tests.kernels.headed_lines import is_headed, line_breaks
+from cutline.kernels.breaks.breaks import ENTRY, LINE, PARAGRAPH, find_breaks, find_last_break
+from cutline.kernels.breaks.wrapping import LINES_JOIN
+from tests.kernels.headed_lines import entry_breaks, is_headed, line_breaks
 from tests.kernels.wrapped_lines import LINE_ENDS
 
 PARAGRAPH_ENDS = re.compile(r"\n(?:[^\S\n]{0,200}\n)+")
@@ -24,6 +25,7 @@ def paragraphs(text: str, start: int, after: int, until: int) -> list[int]:
 def check(text: str, start: int, after: int, until: int) -> None:
     for kind, expected in (
         (PARAGRAPH, paragraphs(text, start, after, until)),
+        (ENTRY, entry_breaks(text, start, after, until)),
         (LINE, [*line_breaks(text, start, after, until)]),
     ):
         assert find_breaks(text, kind, start, after, until) == expected
@@ -73,6 +75,8 @@ BLACK = [
     "b" * 49,
     "é" * 50,
     "日" * 51,
+    *("2026-11-03 07:14", "[3.11.26, 7:14] A: b", "Nov  3 07:14:02 x", "1.2.3", "(1/2/3", "12:3"),
+    *("\u200e[1:2:3", "INFO     1:2:3", "INFO      1:2:3", "x 1:2:3", "A" * 20, "1:2" + " " * 26),
 ]
 pieces = st.sampled_from(WHITE + BLACK)
 
@@ -124,6 +128,38 @@ def test_headings_without_a_blank_line_stay_with_what_is_below_them() -> None:
     text = "".join(parts)
     ends = find_breaks(text, LINE, 0, 0, len(text))
     assert [text[start:end] for start, end in pairwise([0, *ends, len(text)])] == parts
+
+
+def test_breaks_of_all_short_stamps() -> None:
+    for parts in product(("A", "[", "1", "1:2:3", "-1", "\n", " "), repeat=5):
+        text = "".join(parts)
+        check(text, 0, 0, len(text))
+        check(text, 1, 1, len(text))
+
+
+@pytest.mark.parametrize(
+    "entries",
+    [
+        ["2026-11-03 07:14:02 ERROR a\n", "2026-11-03 07:14:03 INFO b\n"],
+        ["[03.11.26, 07:14:02] Anna: a\n", "\u200e[03.11.26, 07:14:09] Bert: b\n"],
+        ["3/11/26, 7:14 AM - Anna: a\r\n", "3/11/26, 7:15 AM - Bert: b\r\n"],
+        ["Nov  3 07:14:02 saw kernel: a\n", "Nov  3 07:14:03 saw kernel: b\n"],
+        ["INFO  2026-11-03 07:14 a\n", "ERROR 2026-11-03 07:14 b\n"],
+        ["10.0.0.1 - - [03/Nov/2026] a\n", "10.0.0.2 - - [03/Nov/2026] b\n"],
+    ],
+)
+def test_entries_begin_with_a_stamp(entries: list[str]) -> None:
+    """What stands below is theirs: stack traces, messages of several lines."""
+    more = "java.lang.Error: x\n\tat a.b(C.java:1)\nCaused by: y\nand 3 more.\n"
+    text = "".join(entry + more for entry in entries * 2)
+    ends = find_breaks(text, ENTRY, 0, 0, len(text))
+    assert [text[a:b] for a, b in pairwise([0, *ends, len(text)])] == [
+        entry + more for entry in entries * 2
+    ]
+    # Neither a single one nor a line end that is to be read as a blank.
+    single = more + entries[0] + more
+    assert find_breaks(single, ENTRY, 0, 0, len(single)) == []
+    assert find_breaks(text, ENTRY | LINES_JOIN, 0, 0, len(text)) == []
 
 
 def test_a_place_after_the_text_is_its_end() -> None:

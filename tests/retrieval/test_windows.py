@@ -11,7 +11,7 @@ from cutline import boundaries, sentence_windows
 from tests.integrations.samples import FISH, REPEATED, UNUSUAL
 from tests.oracles import counter
 
-KINDS = ("paragraph", "line", "sentence", "phrase", "word", "grapheme", "character")
+KINDS = ("paragraph", "entry", "line", "sentence", "phrase", "word", "grapheme", "character")
 TEXTS = {"fish": FISH, "repeated": REPEATED, "unusual": UNUSUAL, "empty": "", "white": " \n\n "}
 
 

@@ -18,7 +18,12 @@ from tests.words.test_encoding import CASES, random_text
 from tests.words.tokenizers_of import MODELS, both
 
 PARTS = ("One two. ", "a b c d e. ", "\n", "\n\n", " ", "... ", "e\u0301", "世", "abc" * 9)
-LEVELS = ((), ("line", "word"), ("paragraph", "line", "sentence", "phrase", "word"), ("sentence",))
+LEVELS = (
+    (),
+    ("line", "word"),
+    ("paragraph", "entry", "line", "sentence", "phrase", "word"),
+    ("sentence",),
+)
 
 
 def some_text(rng: random.Random) -> str:

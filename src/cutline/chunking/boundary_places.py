@@ -16,9 +16,9 @@ def boundaries(text: str, kind: LevelLike) -> list[int]:
 
     Args:
         text: any text.
-        kind: "paragraph", "line", "sentence", "phrase", "word", "dictionary word", "grapheme" or
-            "character"; or a compiled regular expression or function, as in the levels of
-            `TextChunker`.
+        kind: "paragraph", "entry", "line", "sentence", "phrase", "word", "dictionary word",
+            "grapheme" or "character"; or a compiled regular expression or function, as in the
+            levels of `TextChunker`.
 
     Returns:
         Offsets in code points, ascending; the last is that of the text's end. None for an

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["TextChunker", "TextOptions", "TokenChunker"]
 
-_TEXT_LEVELS: Final = ("paragraph", "line", "sentence", "phrase", "word")
+_TEXT_LEVELS: Final = ("paragraph", "entry", "line", "sentence", "phrase", "word")
 _TEXT_FILL: Final = 0.25  # keeps more paragraphs whole
 
 
@@ -71,9 +71,9 @@ class TokenChunker(Chunker):
             `min_fill` are counted by `encoding`; where another limit ends a chunk sooner, the
             share is that of the longest text that fits. What the template makes of it fits, too.
         never_across: what no chunk and no overlap crosses; each stretch between is cut as if it
-            were the whole text. "page" (ended by a form feed), "paragraph", "line" or "sentence";
-            offsets in code points, such as the starts of pages; a compiled regular expression,
-            at the ends of its matches; or a function from a text to offsets in it.
+            were the whole text. "page" (ended by a form feed), "paragraph", "entry", "line" or
+            "sentence"; offsets in code points, such as the starts of pages; a compiled regular
+            expression, at the ends of its matches; or a function from a text to offsets in it.
         line_numbers: put "start_line" and "end_line" into the metadata of each chunk: the lines
             of its first and its last character, from 1, as editors count them.
 
@@ -160,9 +160,10 @@ class TextChunker(Chunker):
         encoding, chunk_size, chunk_overlap, boundary, strip: as for `TokenChunker`.
         balance, stable, template, count_text, also_fits, never_across, line_numbers: as for
             `TokenChunker`.
-        levels: the kinds of boundaries, the best first: names ("paragraph", "line", "sentence",
-            "phrase", "word"), compiled regular expressions, whose matches end at boundaries, or
-            functions from a text to offsets in it. Graphemes and characters are always included.
+        levels: the kinds of boundaries, the best first: names ("paragraph", "entry", "line",
+            "sentence", "phrase", "word"), compiled regular expressions, whose matches end at
+            boundaries, or functions from a text to offsets in it. Graphemes and characters are
+            always included.
         lines: which line ends only wrap the text, so that no chunk or sentence ends there for
             them. "auto": where lines are as long as the next word allows, and no record or
             sentence ends. "keep": none, each line is whole; "join": all within a paragraph.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeGuard
 from cutline.chunking.levels import (
     BreakLevel,
     CharacterLevel,
+    EntryLevel,
     FunctionLevel,
     GraphemeLevel,
     Level,
@@ -41,7 +42,7 @@ def _dictionary_words() -> Level:
 
 
 _LINES: Final = ("auto", "keep", "join")
-_BY_LINES: Final = {"line": LineLevel, "sentence": SentenceLevel}
+_BY_LINES: Final = {"entry": EntryLevel, "line": LineLevel, "sentence": SentenceLevel}
 _BY_NAME: Final[dict[str, Callable[[], Level]]] = {
     "paragraph": ParagraphLevel,
     **_BY_LINES,
@@ -62,7 +63,7 @@ def make_levels(
         levels: the best first: names, compiled regular expressions, or functions.
         boundary: "grapheme" keeps graphemes whole unless one has more tokens than the budget;
             or "character".
-        lines: which line ends only wrap the text, for the levels "line" and "sentence".
+        lines: which line ends only wrap the text, for the levels "entry", "line" and "sentence".
 
     Raises:
         TypeError, ValueError: an item is none of these.

@@ -17,6 +17,7 @@ from bitarray import bitarray
 from cutline.chunking import break_tables
 from cutline.kernels.breaks.breaks import (
     CHARACTER,
+    ENTRY,
     GRAPHEME,
     LINE,
     PARAGRAPH,
@@ -37,6 +38,7 @@ __all__ = [
     "BitmapLevel",
     "BreakLevel",
     "CharacterLevel",
+    "EntryLevel",
     "FunctionLevel",
     "GraphemeLevel",
     "Level",
@@ -176,6 +178,13 @@ class _WrappedLevel(BreakLevel):
     def __init__(self, lines: Lines = "auto") -> None:
         self.kind = type(self).kind | _LINES[lines]
         self.lines = lines
+
+
+class EntryLevel(_WrappedLevel):
+    """The ends of entries, as of logs and chats: before lines that begin with a time or a date."""
+
+    name = "entry"
+    kind = ENTRY
 
 
 class LineLevel(_WrappedLevel):
@@ -326,7 +335,7 @@ class BitmapLevel(Level):
 
 _IN_KERNELS: Final = frozenset(
     {
-        *(ParagraphLevel, LineLevel, SentenceLevel, PhraseLevel),
+        *(ParagraphLevel, EntryLevel, LineLevel, SentenceLevel, PhraseLevel),
         *(WordLevel, GraphemeLevel, CharacterLevel),
     }
 )

@@ -26,7 +26,7 @@ NeverAcross: TypeAlias = (
 
 PAGE: Final = "page"
 _OFFSETS: Final = "limit"
-_OF_TEXTS: Final = ("paragraph", "line", "sentence")
+_OF_TEXTS: Final = ("paragraph", "entry", "line", "sentence")
 
 
 class Barriers:
@@ -80,9 +80,9 @@ def make_barriers(given: NeverAcross, names: Sequence[str], lines: Lines) -> Bar
     """Make the barriers that a caller asked for.
 
     Args:
-        given: the name of a level of the structure; "page", "paragraph", "line" or "sentence";
-            offsets in code points; a compiled regular expression, at the ends of whose matches
-            the barriers are; or a function from a text to offsets in it.
+        given: the name of a level of the structure; "page", "paragraph", "entry", "line" or
+            "sentence"; offsets in code points; a compiled regular expression, at the ends of
+            whose matches the barriers are; or a function from a text to offsets in it.
         names: the levels of the structure.
         lines: which line ends only wrap the text.
 

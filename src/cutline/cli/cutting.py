@@ -24,7 +24,7 @@ BARRIERS: Final = (
     *("block", "item", "nested item", "gap", "row"),
     *("definition", "member", "statement", "record", "field", "element"),
     *(f"inner {depth}" for depth in range(1, 7)),
-    *("turn", "cue", "page", "paragraph", "line", "sentence"),
+    *("turn", "cue", "page", "paragraph", "entry", "line", "sentence"),
 )
 
 

@@ -21,6 +21,7 @@ from cutline.chunking.chunker import Chunker
 from cutline.chunking.dictionary_words import DictionaryWordLevel
 from cutline.chunking.level_choice import make_levels
 from cutline.chunking.levels import (
+    EntryLevel,
     FunctionLevel,
     Level,
     LineLevel,
@@ -51,7 +52,7 @@ _KINDS: Final[dict[str, type[Chunker]]] = {
     "data": DataChunker,
 }
 _NAMED: Final = (
-    *(ParagraphLevel, LineLevel, SentenceLevel),
+    *(ParagraphLevel, EntryLevel, LineLevel, SentenceLevel),
     *(PhraseLevel, WordLevel, DictionaryWordLevel),
 )
 _HINT: Final = "make it in code where the pipeline is loaded, or pickle it"

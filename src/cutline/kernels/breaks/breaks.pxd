@@ -4,12 +4,13 @@ from cutline.kernels.base.characters cimport Characters
 
 cpdef enum:
     PARAGRAPH = 0
-    LINE = 1
-    SENTENCE = 2
-    PHRASE = 3
-    WORD = 4
-    GRAPHEME = 5
-    CHARACTER = 6
+    ENTRY = 1
+    LINE = 2
+    SENTENCE = 3
+    PHRASE = 4
+    WORD = 5
+    GRAPHEME = 6
+    CHARACTER = 7
 
 
 cdef int need_kind(int kind) except -1

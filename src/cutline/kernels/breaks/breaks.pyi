@@ -1,6 +1,7 @@
 from collections.abc import Iterable
 
 PARAGRAPH: int
+ENTRY: int
 LINE: int
 SENTENCE: int
 PHRASE: int

@@ -1,5 +1,5 @@
-"""Where a text pauses: the ends of paragraphs, lines, sentences, phrases, words and graphemes; or
-of any character.
+"""Where a text pauses: the ends of paragraphs, entries, lines, sentences, phrases, words and
+graphemes; or of any character.
 
 Nothing before `start` counts, and nothing as far as 256 characters after a place.
 
@@ -9,7 +9,7 @@ Guarded by tests/kernels/test_lines.py.
 from cutline.kernels.base.characters cimport char_at, characters_of
 from cutline.kernels.base.common cimport NOT_FOUND, uint32_t
 from cutline.kernels.breaks.graphemes cimport is_grapheme_boundary
-from cutline.kernels.breaks.lines cimport last_line, last_paragraph
+from cutline.kernels.breaks.lines cimport last_entry, last_line, last_paragraph
 from cutline.kernels.breaks.phrases cimport ends_phrase
 from cutline.kernels.breaks.sentences cimport last_sentence, list_sentences
 from cutline.kernels.breaks.text_properties cimport LETTER, SPACE, need_tables, properties_of
@@ -32,6 +32,8 @@ cdef Py_ssize_t last_break(
     kind &= ~LINES
     if kind == PARAGRAPH:
         return last_paragraph(text, start, after, until)
+    if kind == ENTRY:
+        return last_entry(text, lines, start, after, until)
     if kind == LINE:
         return last_line(text, lines, start, after, until)
     if kind == SENTENCE:

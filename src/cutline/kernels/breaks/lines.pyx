@@ -1,7 +1,9 @@
-"""Where paragraphs and lines of a text end.
+"""Where paragraphs, entries and lines of a text end.
 
 A paragraph ends after a run of blank lines, each at most 200 blanks long, unless it is the heading
-of what follows. A line ends after a line end, unless the line only wraps: see `wrapping.pyx`.
+of what follows. An entry, as of a log or a chat, ends before a line that begins with a time, a date
+or an address, if another one does before, among the first four lines from `start` on. A line ends
+after a line end, unless the line only wraps: see `wrapping.pyx`.
 
 Nothing before `start` counts, and nothing as far as 256 characters after a place.
 
@@ -10,7 +12,7 @@ Guarded by tests/kernels/test_lines.py.
 
 from cutline.kernels.base.characters cimport char_at
 from cutline.kernels.base.common cimport NOT_FOUND, uint32_t
-from cutline.kernels.breaks.line_ends cimport last_candidate
+from cutline.kernels.breaks.line_ends cimport last_candidate, next_line_end
 from cutline.kernels.breaks.text_properties cimport (
     LETTER,
     SB_LOWER,
@@ -18,7 +20,7 @@ from cutline.kernels.breaks.text_properties cimport (
     SPACE,
     properties_of,
 )
-from cutline.kernels.breaks.wrapping cimport Seen, is_wrapped_before
+from cutline.kernels.breaks.wrapping cimport LINES_JOIN, STAMPED, Seen, is_wrapped_before, stamps
 
 cdef enum:
     MOST_BLANKS = 200           # of a blank line
@@ -29,6 +31,9 @@ cdef enum:
     PLAIN = 7                   # that of a line without a mark that looks like a heading
     LEAST_RULER = 3             # signs
     SECTION_SIGN = 0xa7
+    FEW_LINES = 4               # of a chunk, in which its first entry begins
+    LATE = 10                   # characters of an entry before its first digit: a month, a weekday
+    LEFT_TO_RIGHT = 0x200E      # before some messages of chats
 
 
 cdef bint has_blank_line_before(
@@ -209,6 +214,58 @@ cdef Py_ssize_t last_paragraph(
             level = heading_before(text, start, until)
             if not (level and is_body_after(text, until, level)):
                 return until
+        until -= 1
+
+
+cdef bint begins_entry(const Characters* text, Py_ssize_t at) noexcept nogil:
+    """Whether a line begins with a time, a date or an address, or one after a word or a bracket."""
+    cdef uint32_t code_point = char_at(text, at)
+    cdef Py_ssize_t place
+    if not (
+        c"0" <= code_point <= c"9" or c"A" <= code_point <= c"Z" or code_point == c"["
+        or code_point == c"(" or code_point == LEFT_TO_RIGHT
+    ):
+        return False
+    for place in range(at, min(text.n, at + LATE)):
+        if c"0" <= char_at(text, place) <= c"9":
+            return stamps(text, at, next_line_end(text, at, min(text.n, at + STAMPED))) >= 2
+    return False
+
+
+cdef Py_ssize_t first_entry(
+    const Characters* text, Py_ssize_t start, Py_ssize_t until
+) noexcept nogil:
+    """Where an entry begins in the first few lines of a chunk, or NOT_FOUND."""
+    cdef Py_ssize_t at = start
+    cdef int line
+    for line in range(FEW_LINES):
+        if at >= until:
+            break
+        if begins_entry(text, at):
+            return at
+        at = next_line_end(text, at, until) + 1
+        if at < until and char_at(text, at) == c"\n" and char_at(text, at - 1) == c"\r":
+            at += 1
+    return NOT_FOUND
+
+
+cdef Py_ssize_t last_entry(
+    const Characters* text, int lines, Py_ssize_t start, Py_ssize_t after, Py_ssize_t until
+) noexcept nogil:
+    cdef Py_ssize_t first
+    if lines == LINES_JOIN:
+        return NOT_FOUND
+    # One alone may be a date in prose. And texts without entries are not searched for more.
+    first = first_entry(text, start, until)
+    if first == NOT_FOUND:
+        return NOT_FOUND
+    after = max(after, first)
+    while True:
+        until = last_candidate(text, False, after, until)
+        if until <= after:
+            return NOT_FOUND
+        if until < text.n and begins_entry(text, until):
+            return until
         until -= 1
 
 

@@ -9,6 +9,7 @@ cpdef enum:
     LINES_JOIN = 16             # all within a paragraph
 
 cdef enum:
+    STAMPED = 32                # characters at the beginning of a line that may hold its time
     LINES = LINES_KEEP | LINES_JOIN
 
 cdef struct Line:
@@ -23,6 +24,7 @@ cdef struct Seen:
     Line before, line           # where they are not whole, they are looked at again
 
 
+cdef int stamps(const Characters* text, Py_ssize_t begin, Py_ssize_t line_end) noexcept nogil
 cdef bint is_wrapped(
     const Characters* text, int lines, Py_ssize_t start, Py_ssize_t next_line
 ) noexcept nogil

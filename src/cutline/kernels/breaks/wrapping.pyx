@@ -29,7 +29,6 @@ cdef enum:
     MOST_BLANKS = 200           # of a blank line
     LONGEST_WORD = 64           # more characters of a word are not looked at
     LABELED = 24                # characters at the beginning of a line that may name a speaker
-    STAMPED = 32                # characters at the beginning of a line that may hold its time
 
 # How a line begins.
 cdef enum:
@@ -212,12 +211,12 @@ cdef bint add_after(
     return True
 
 
-cdef int stamps(const Characters* text, const Line* line) noexcept nogil:
+cdef int stamps(const Characters* text, Py_ssize_t begin, Py_ssize_t line_end) noexcept nogil:
     """Count the signs of times, dates and addresses at a line's beginning, between digits."""
-    cdef Py_ssize_t at, end = min(line.end, line.begin + STAMPED) - 1
+    cdef Py_ssize_t at, end = min(line_end, begin + STAMPED) - 1
     cdef uint32_t code_point
     cdef int found = 0
-    for at in range(line.begin + 1, end):
+    for at in range(begin + 1, end):
         code_point = char_at(text, at)
         # The first is true of few letters, so the others are seldom looked at.
         if (
@@ -281,8 +280,8 @@ cdef bint are_records(
     const Characters* text, const Line* line, const Line* following
 ) noexcept nogil:
     """Whether the following line begins a record, or both are records, by their signs."""
-    if stamps(text, following) >= 2 and (
-        c"0" <= char_at(text, following.begin) <= c"9" or stamps(text, line) >= 2
+    if stamps(text, following.begin, following.end) >= 2 and (
+        c"0" <= char_at(text, following.begin) <= c"9" or stamps(text, line.begin, line.end) >= 2
     ):
         return True
     if separators(text, line) >= 2 and separators(text, following) >= 2:

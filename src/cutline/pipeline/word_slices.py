@@ -155,7 +155,7 @@ class _PartCounter(SliceCounter):
         strips = any(isinstance(step, Strip) for step in self._pipeline.spec.normalizer)
         while end > point:
             found = self._longest_without_tokens(point, end, n, is_own=is_own)
-            if found is None and end - point > _SHORT :
+            if found is None and end - point > _SHORT and (is_own or not strips):
                 found = self._longest_grown(point, end, n)
             if found is not None:
                 return found

@@ -79,7 +79,7 @@ def test_an_overlap_is_not_looked_for_inside_a_table(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(BreakLevel, "last", counted)
     chunker = DataChunker("csv", "o200k_base", 64, chunk_overlap=16)
     chunks = chunker.chunk("\n" * 20_000)
-    assert 1 < len(searched) < 4 * len(chunks)
+    assert 1 < len(searched) < 6 * len(chunks)  # no more than levels
     assert verify("\n" * 20_000, chunks, chunk_size=64, chunk_overlap=16).ok
 
 

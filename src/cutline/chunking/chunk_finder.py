@@ -15,7 +15,7 @@ from operator import attrgetter, index
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
 
 from cutline.chunking.chunk_run import ChunkRun
-from cutline.chunking.levels import Level, leading_breaks
+from cutline.chunking.levels import Level
 from cutline.chunking.outline import PLAIN, Outline
 from cutline.chunking.plain_finder import PlainFinder, cuts_at_breaks
 from cutline.chunking.rules import Rules
@@ -97,8 +97,7 @@ class ChunkFinder:
         sending, others, outline = self._sending, self._others, self._outline
         is_plain = rules.counts_slices and outline is PLAIN
         if rules.chunk_overlap:
-            known = leading_breaks(rules.overlap_levels)
-            is_plain = is_plain and len(known) == len(rules.overlap_levels)
+            is_plain = is_plain and len(rules.known_overlaps) == len(rules.overlap_levels)
         is_plain = is_plain and (sending is None or sending.is_before)
         is_alone = not (others or rules.stable)
         if is_plain and isinstance(counter, IntervalCounter) and _are_indexed(others):
@@ -110,7 +109,7 @@ class ChunkFinder:
             and is_alone
             and sending is None
             and isinstance(counter, IntervalCounter)
-            and len(rules.known_levels) == len(rules.levels)
+            and rules.are_known
         ):
             self._plain = PlainFinder(text, counter, (), rules, offset, end_name, outline=outline)
         if self._plain is not None:

@@ -14,7 +14,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Protocol, TypeGuard
 
 from cutline.chunking.chunk_run import ChunkRun
-from cutline.chunking.levels import leading_breaks
 from cutline.chunking.rules import ENDLESS, Rules
 from cutline.counting import IntervalCounter
 from cutline.counting.few_slices import LEAST_TOKENS
@@ -67,7 +66,7 @@ def asks_few(rules: Rules) -> bool:
         rules.is_plain
         and rules.chunk_size >= LEAST_TOKENS
         and not (rules.chunk_overlap or rules.stable or rules.also_fits or rules.never_across)
-        and len(rules.known_levels) == len(rules.levels)
+        and rules.are_known
     )
 
 
@@ -75,7 +74,7 @@ def overlap_of(rules: Rules, outline: Outline | None = None) -> Overlap | None:
     """Return what chunks share, as kernels take it; they know all levels that it may begin at."""
     if not rules.chunk_overlap:
         return None
-    kinds = [level.kind for level in leading_breaks(rules.overlap_levels)]
+    kinds = [level.kind for level in rules.known_overlaps]
     closed = None if outline is None else outline.closed_regions
     return Overlap(rules.chunk_overlap, array("i", kinds), rules.keeps_graphemes, *(closed or ()))
 

@@ -19,6 +19,7 @@ __all__ = ["ENDLESS", "CountText", "Rules"]
 
 CountText: TypeAlias = Callable[[Chunk], int]
 
+_DERIVED: Final = ("overlap_levels", "known_levels", "known_overlaps", "keeps_graphemes")
 ENDLESS: Final = 1 << 60
 """In tokens: no text has as many, and sums of such budgets fit a machine word."""
 
@@ -40,7 +41,8 @@ class Rules:
         never_across: where the text is divided into stretches that are cut apart; None: nowhere.
         line_numbers: whether chunks say the lines that they are on.
         overlap_levels: the levels of the start of an overlap; not inside kept graphemes.
-        known_levels: the levels before the first that no kernel knows.
+        known_levels: the levels before the first that no kernel knows; and
+        known_overlaps: those of `overlap_levels`.
         keeps_graphemes: whether a grapheme is split only if it is larger than the budget.
 
     Raises:
@@ -86,14 +88,20 @@ class Rules:
         # What is worked out once, for many texts.
         self.overlap_levels: Final = _overlap_levels(levels)
         self.known_levels: Final = leading_breaks(levels)
+        self.known_overlaps: Final = leading_breaks(self.overlap_levels)
         self.keeps_graphemes: Final = any(isinstance(level, GraphemeLevel) for level in levels)
 
     def replaced(self, **changes: Any) -> Self:
         """Return a copy with other options."""
         options: dict[str, Any] = vars(self) | changes
-        for derived in ("overlap_levels", "known_levels", "keeps_graphemes"):
+        for derived in _DERIVED:
             del options[derived]
         return type(self)(**options)
+
+    @property
+    def are_known(self) -> bool:
+        """Whether kernels know all levels."""
+        return len(self.known_levels) == len(self.levels)
 
     @property
     def boundary(self) -> str:

@@ -83,9 +83,8 @@ def _at_breaks(encoding: TokenCounter, rules: Rules) -> dict[str, Any] | None:
     """Return the rules as the kernel takes them; None: it does not."""
     if not rules.is_plain:
         return None
-    levels = rules.known_levels
-    limits = _limits(encoding, rules)
-    if limits is None or len(levels) < len(rules.levels):
+    levels, limits = rules.known_levels, _limits(encoding, rules)
+    if limits is None or not rules.are_known:
         return None
     return {
         "limits": limits,

@@ -10,7 +10,7 @@ import click
 
 from cutline.cli.cutting import Cutting
 from cutline.cli.decoding import InputError, TextReader
-from cutline.cli.failure import Failure, message_of
+from cutline.cli.failure import Failure, Notes, message_of
 from cutline.cli.inputs import Watch, shown_name
 from cutline.cli.records import Rows
 from cutline.cli.sending import need_fields, with_file, with_record
@@ -72,7 +72,7 @@ class Chunkers:
         self._cutting = cutting = cutting.sized_for(encoding)
         self.chunk_size = int(cutting.chunk_size)
         self._made: dict[str, Chunker] = {}
-        self._noted: set[str] = set()
+        self._notes = Notes()
         self._carry = carry
         self._unseen = dict.fromkeys(carry)
         self._has_rows = False
@@ -126,7 +126,7 @@ class Chunkers:
 
     def _note_unparsed(self, name: str, first: "Chunk") -> None:
         if problem := first.metadata.get("unparsed"):
-            self._note(f"{shown_name(name)}: cut at lines: {problem}")
+            self._notes.add(f"{shown_name(name)}: cut at lines: {problem}")
 
     def _cut(self, chunker: "Chunker", text: str) -> list["Chunk"]:
         return [*family(chunker, self._sizes, text)] if self._sizes else chunker.chunk(text)
@@ -152,7 +152,7 @@ class Chunkers:
     def note_unseen(self) -> None:
         """Note each column of --carry that no row had: the name may be misspelt."""
         for name in self._unseen if self._has_rows else ():
-            self._note(f"--carry {shown_name(name)}: no row has this column")
+            self._notes.add(f"--carry {shown_name(name)}: no row has this column")
 
     def render(self, name: str, chunk: "Chunk") -> str:
         """Return what is sent for a chunk of a file: its text, unless there is a template."""
@@ -168,12 +168,6 @@ class Chunkers:
         """Return the chunker for a file, whose name its template may have."""
         template = self.template_for(name)
         return chunker if chunker.template == template else chunker.with_template(template)
-
-    def _note(self, what: str) -> None:
-        """Write a note to standard error, once."""
-        if what not in self._noted:
-            self._noted.add(what)
-            click.echo(f"cutline: {what}", err=True)
 
     def stream(self, name: str, path: Path, watch: Watch, reader: TextReader) -> "Found":
         """Cut a large file, as `chunk` does; if possible as a stream.
@@ -273,7 +267,7 @@ class Chunkers:
                 if self._cutting.by != "auto" or kind == "text":
                     raise InputError(str(error)) from error
                 what = "Markdown" if kind in _NO_CODE else "code"
-                self._note(f"{what} is cut as text: {error}")
+                self._notes.add(f"{what} is cut as text: {error}")
                 self._made[kind] = self._for_file("")
         return self._made[kind]
 

@@ -29,6 +29,19 @@ class Failure(click.ClickException):
         click.echo(f"cutline: {self.message}", file=file, err=True)
 
 
+class Notes:
+    """Notes on standard error, each of which is written once."""
+
+    def __init__(self) -> None:
+        self._written: set[str] = set()
+
+    def add(self, what: str) -> None:
+        """Write a note, unless it is there."""
+        if what not in self._written:
+            self._written.add(what)
+            click.echo(f"cutline: {what}", err=True)
+
+
 class Program(click.Group):
     """A command group that ends like a Unix tool, whatever stops it.
 

@@ -8,7 +8,7 @@ import click
 
 from cutline.cli.commands import command, run
 from cutline.cli.decoding import InputError, TextReader, reads_text
-from cutline.cli.failure import Failure
+from cutline.cli.failure import Failure, Notes
 from cutline.cli.inputs import shown_name
 from cutline.cli.options import encoding_choice, input_output
 from cutline.cli.streams import STDIN
@@ -61,7 +61,7 @@ def shorten(
     from cutline.errors import BudgetError, UnparsedWarning
     from cutline.shortening import KINDS
 
-    notes: set[str] = set()
+    notes = Notes()
 
     def work(name: str, content: bytes) -> "tuple[int, Shortened]":
         text = reader.text(content)
@@ -95,7 +95,7 @@ def shorten(
     run(files, output, work=work, write=write)
 
 
-def _kind_of(name: str, notes: set[str]) -> str:
+def _kind_of(name: str, notes: Notes) -> str:
     """Return the kind that a file's name tells of, or "auto"; with a note if it has no parser."""
     from cutline.chunking.by_name import MARKDOWN, NOTEBOOK, TEXT, kind_of
     from cutline.shortening import KINDS
@@ -112,7 +112,5 @@ def _kind_of(name: str, notes: set[str]) -> str:
 
         return kind if kind in code_languages() else "auto"
     except ImportError as error:
-        if str(error) not in notes:
-            notes.add(str(error))
-            click.echo(f"cutline: code is shortened as text: {error}", err=True)
+        notes.add(f"code is shortened as text: {error}")
         return "auto"

@@ -12,7 +12,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cutline.checks import plain_text
-from cutline.normalizing import Form, Lead, Lower, Prepend, Replace, Spell, Step, Traced, normalize
+from cutline.normalizing import (
+    Form,
+    Lead,
+    Lower,
+    Prepend,
+    Replace,
+    Spell,
+    Step,
+    Strip,
+    Traced,
+    normalize,
+)
 from cutline.pipeline.added import AddedFinder
 from cutline.spec import AddedToken, TokenizerSpec
 from cutline.text_encoder import TextEncoder
@@ -43,6 +54,7 @@ class Pipeline:
         drops_blank: decoding drops a blank at the start.
         steps_before_search: the steps before tokens are searched for in normalized text; and
         steps_after_search: those that change what is left.
+        strips: a step cuts white space off the ends of texts.
         changes_starts: a text starts otherwise than what follows a safe split point.
     """
 
@@ -71,6 +83,7 @@ class Pipeline:
         )
         # The kernel can neither split texts, nor count slices, where this is so.
         self._changes_all = bool(spec.splittings) or spec.marks_words
+        self.strips = any(isinstance(step, Strip) for step in spec.normalizer)
         self.changes_starts = spec.prefix_space or len(self._steps_inside) < len(spec.normalizer)
 
     def __reduce__(self) -> tuple[type["Pipeline"], tuple[TokenizerSpec]]:

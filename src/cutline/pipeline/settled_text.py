@@ -45,7 +45,6 @@ class Rules:
         changing = tuple(step for step in steps if not isinstance(step, Prepend | Strip))
         self.pipeline = pipeline
         self.encoder = encoder
-        self.strips = any(isinstance(step, Strip) for step in steps)
         self._steps = {
             (starts, ends): tuple(_inside(step, starts, ends) for step in steps)
             for starts in (False, True)
@@ -106,7 +105,7 @@ class SettledText:
             made = rules.normal(more[:place], starts=self._begins, ends=False)
             if self._begins and not made:
                 return None  # what comes next is the start of the text
-            if not rules.strips or made == rules.normal(
+            if not rules.pipeline.strips or made == rules.normal(
                 more[:place], starts=self._begins, ends=True
             ):
                 self._go_back()
@@ -161,7 +160,9 @@ class TextAtEnd:
                 return None
             made = self._normal(more[place:], starts=False)
             # Blanks that begin it would be stripped after others.
-            if not rules.strips or (made and made == self._normal(more[place:], starts=True)):
+            if not rules.pipeline.strips or (
+                made and made == self._normal(more[place:], starts=True)
+            ):
                 self._go_back()
                 self._grown.prepend(made)
                 length = self._grown.text_length
@@ -291,7 +292,7 @@ def text_at_end(pipeline: Pipeline, encoder: TextEncoder) -> Settled | None:
     if not _can_settle(pipeline, encoder):
         return None
     rules = Rules(pipeline, encoder)
-    if rules.strips and pipeline.changes_starts:  # no end would do without a prefix
+    if pipeline.strips and pipeline.changes_starts:  # no end would do without a prefix
         return None
 
     def begin() -> Settled:

@@ -10,7 +10,7 @@ from typing import Any
 
 from cutline.counting.recounted import RecountedAppender, Settled
 from cutline.kernels.words.growing import GrowingWords
-from cutline.normalizing import SPACE, Strip, normalize
+from cutline.normalizing import SPACE, normalize
 from cutline.pipeline.settled_sections import are_plain, settled_sections
 from cutline.pipeline.settled_text import Rules, Sections, SettledText
 from cutline.pipeline.words import WordPipeline
@@ -188,7 +188,7 @@ def settled_words(pipeline: WordPipeline, encoder: TextEncoder) -> Settled | Non
 
 def _has_plain_sections(pipeline: WordPipeline) -> bool:
     """Return whether normalized text between added tokens has tokens as on its own."""
-    if pipeline._only_first or any(isinstance(step, Strip) for step in pipeline.spec.normalizer):
+    if pipeline._only_first or pipeline.strips:
         return False
     return are_plain(pipeline.finder_of_normalized, pipeline.ordinary_of_normalized)
 

@@ -17,7 +17,6 @@ from cutline.kernels.base.chunks import make_chunks
 from cutline.kernels.breaks.overlaps import Overlap
 from cutline.kernels.breaks.word_breaks import cut_words_at_breaks
 from cutline.kernels.words.intervals import WordIntervals
-from cutline.normalizing import Strip
 from cutline.pipeline.entangled import entangled
 from cutline.pipeline.slice_counter import SliceCounter
 from cutline.pipeline.words import WordPipeline
@@ -152,10 +151,10 @@ class _PartCounter(SliceCounter):
         """Find the greatest end, up to `end`, of a slice that begins at a point."""
         is_own = point == start or point in self._tokens
         count = self._encoding.count if is_own else self._encoding._count_after
-        strips = any(isinstance(step, Strip) for step in self._pipeline.spec.normalizer)
         while end > point:
             found = self._longest_without_tokens(point, end, n, is_own=is_own)
-            if found is None and end - point > _SHORT and (is_own or not strips):
+            may_grow = is_own or not self._pipeline.strips
+            if found is None and end - point > _SHORT and may_grow:
                 found = self._longest_grown(point, end, n)
             if found is not None:
                 return found

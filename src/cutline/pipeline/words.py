@@ -186,13 +186,12 @@ class WordPipeline(Pipeline):
         """
         if not self._tokens_stand_alone:
             return
-        strips = any(isinstance(step, Strip) for step in self.spec.normalizer)
         may_change = self.kernel.raw.is_entangled
         for start, end, token in self._ordinary_tokens(text):
             if end + 1 >= len(text):
                 continue  # more text could change what is next
             # In normalized text, what is beside a token is neither cut off nor changed with it.
-            if token.normalized and (strips or may_change(text[max(0, start - 2) : end + 2])):
+            if token.normalized and (self.strips or may_change(text[max(0, start - 2) : end + 2])):
                 continue
             yield start, end
 

@@ -5,7 +5,7 @@ pipeline. Other texts are changed and then encoded, and counted in parts: see sl
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from functools import cached_property
+from functools import cached_property, lru_cache, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -32,10 +32,12 @@ if TYPE_CHECKING:
     from cutline.kernels.encode.run_counts import RunRules
     from cutline.pipeline.safe_points import SafePoints
     from cutline.pipeline.upper_bound import UpperBound
+    from cutline.words.beginnings import BeginsAnew
 
 __all__ = ["Pipeline"]
 
 _N_SPELLING = 2  # steps: what is written for U+2581, and for characters that are no tokens
+_KNOWN = 4096  # characters whose normal forms are kept
 
 
 class Pipeline:
@@ -95,6 +97,35 @@ class Pipeline:
         from cutline.pipeline.safe_points import SafePoints
 
         return SafePoints(self.spec)
+
+    @cached_property
+    def beginnings(self) -> "BeginsAnew | None":
+        """Which characters begin anew inside a text; None: that does not suffice to cut it."""
+        from cutline.words.beginnings import BeginsAnew, looks
+
+        spec = self.spec
+        tokens = [token for one in self.ordinary_finders for token in one.texts.values()]
+        # What strips moves the ends of what is before a token.
+        if spec.splittings or spec.marks_words or any(one.lstrip or one.rstrip for one in tokens):
+            return None
+        # Elsewhere it could cut off what a step before it has made.
+        if any(isinstance(step, Strip) for step in spec.normalizer[1:]):
+            return None
+        if self.steps_after_search and self.ordinary_of_normalized.texts:
+            return None
+        changing = tuple(step for step in spec.normalizer if not isinstance(step, Prepend | Strip))
+        return BeginsAnew(changing, [*map(looks, changing)])
+
+    @cached_property
+    def normal_of_character(self) -> Callable[[str], str]:
+        """What steps make of a character inside a text that is changed on its own."""
+        steps = tuple(step for step in self._steps_inside if not isinstance(step, Strip))
+        return lru_cache(_KNOWN)(partial(normalize, steps=steps))
+
+    @cached_property
+    def reach_of_added(self) -> int:
+        """The most characters of an added token that ordinary text can contain."""
+        return max((len(text) for one in self.ordinary_finders for text in one.texts), default=0)
 
     @cached_property
     def upper_bound(self) -> "UpperBound":

@@ -14,21 +14,16 @@ from cutline.counting.prepender import Prepender
 from cutline.counting.recounted import RecountedAppender, RecountedPrepender, Settled
 from cutline.normalizing import (
     SPACE,
-    Lower,
     Prepend,
-    Replace,
-    Spell,
     Step,
     Strip,
-    Unknown,
     normalize,
 )
 from cutline.pipeline.added import AddedFinder
 from cutline.pipeline.pipeline import Pipeline
 from cutline.pipeline.settled_sections import are_plain, sections_at_end, settled_sections
 from cutline.text_encoder import TextEncoder
-from cutline.words.beginnings import BeginsAnew
-from cutline.words.steps import ByCharacter, ReplaceEach
+from cutline.words.beginnings import BeginsAnew, looks
 
 __all__ = ["Rules", "Sections", "SettledText", "TextAtEnd", "settled_text", "text_at_end"]
 
@@ -51,7 +46,7 @@ class Rules:
             for ends in (False, True)
         }
         self._prefix = " " if pipeline.spec.prefix_space else ""
-        self.begins_anew = BeginsAnew(changing, [*map(_looks, changing)])
+        self.begins_anew = BeginsAnew(changing, [*map(looks, changing)])
 
     def normal(self, text: str, *, starts: bool, ends: bool) -> str:
         """Normalize a part of a text that starts or ends with it."""
@@ -332,13 +327,3 @@ def _inside(step: Step, starts: bool, ends: bool) -> Step:
     if isinstance(step, Strip):
         return Strip(step.left and starts, step.right and ends)
     return step
-
-
-def _looks(step: Step) -> bool:
-    """Return whether what a step makes of a character may depend on its neighbours."""
-    match step:
-        case Replace(old=old):
-            return len(old) != 1
-        case Unknown(fuses=fuses):
-            return fuses
-    return not isinstance(step, ByCharacter | Lower | ReplaceEach | Spell)

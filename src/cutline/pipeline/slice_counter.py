@@ -13,6 +13,7 @@ from cutline.checks import checked_budget, need_no_surrogates
 from cutline.counting import cutting
 from cutline.errors import OffsetError
 from cutline.pipeline.among_added import finder_among, longest_fit_among_added
+from cutline.pipeline.anew_fit import longest_fit_anew
 from cutline.pipeline.longest_fit import longest_fit_by_letters
 from cutline.pipeline.marked_fit import longest_fit_in_word
 from cutline.pipeline.offsets import changed_parts, untrimmed_offsets
@@ -198,6 +199,10 @@ class SliceCounter:
     def _longest_fit(self, start: int, point: int, end: int, n: int) -> int:
         """Find the greatest end, up to `end`, of a slice that begins at a safe split point."""
         pipeline, encoding, text = self._pipeline, self._encoding, self._text
+        if end - point > _SHORT and not (pipeline.changes_starts and point == start):
+            found = longest_fit_anew(pipeline, encoding, text, point, end, n)
+            if found is not None:
+                return found
         most = pipeline.max_characters_of(encoding, n)
         end = end if most is None else min(end, point + most)
         window = text[point:end]

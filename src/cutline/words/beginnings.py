@@ -2,11 +2,12 @@
 
 from functools import cache
 
-from cutline.normalizing import Form, Replace, Step
+from cutline.normalizing import Form, Lower, Replace, Spell, Step, Unknown
 from cutline.words.characters import chars_of
 from cutline.words.precompiled import Precompiled
+from cutline.words.steps import ByCharacter, ReplaceEach
 
-__all__ = ["BeginsAnew"]
+__all__ = ["BeginsAnew", "looks"]
 
 
 class BeginsAnew(dict[str, bool]):
@@ -93,3 +94,13 @@ class BeginsAnew(dict[str, bool]):
 def _prepends() -> frozenset[str]:
     ranges = chars_of("prepends").ranges()
     return frozenset(chr(at) for start, end in ranges for at in range(start, end))
+
+
+def looks(step: Step) -> bool:
+    """Return whether what a step makes of a character may depend on its neighbours."""
+    match step:
+        case Replace(old=old):
+            return len(old) != 1
+        case Unknown(fuses=fuses):
+            return fuses
+    return not isinstance(step, ByCharacter | Lower | ReplaceEach | Spell)

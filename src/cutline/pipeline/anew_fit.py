@@ -13,11 +13,13 @@ from cutline.kernels.cut.windows import Cutter
 from cutline.normalizing import SPACE
 from cutline.pipeline.pipeline import Pipeline
 from cutline.text_encoder import TextEncoder
+from cutline.words.beginnings import BeginsAnew
 
 __all__ = ["longest_fit_anew"]
 
 _CHARACTERS_A_TOKEN = 2  # of the first window, and
 _WINDOW = 128  # characters more
+_FEW = 16
 
 
 def longest_fit_anew(
@@ -44,7 +46,8 @@ def longest_fit_anew(
     while True:
         stop = min(end, point + width)
         window = text[point:stop]
-        if len(pipeline.beginnings.places(window)) < len(window) - 1:
+        # A few tell mostly that not all do: marks, jamo.
+        if not all(_begin(pipeline.beginnings, part) for part in (window[:_FEW], window)):
             return None
         # A token that begins in the window, or white space that would be cut off.
         near = text[point : min(end, stop + pipeline.reach_of_added)]
@@ -56,6 +59,11 @@ def longest_fit_anew(
         if found is None or found >= 0:
             return found if found is None else point + found
         width *= 2
+
+
+def _begin(beginnings: BeginsAnew, text: str) -> bool:
+    """Return whether all characters after the first begin anew."""
+    return len(beginnings.places(text)) >= len(text) - 1
 
 
 def _longest_prefix(

@@ -190,7 +190,7 @@ def _ahead(encoding: "TokenCounter", rules: Rules) -> int | None:
 
 def _counter_for(text: str, encoding: "TokenCounter", rules: Rules) -> "SliceCounter":
     """Make what counts the slices of a text that is cut once."""
-    few = few_slices(encoding, text, rules.chunk_size) if asks_few(rules) else None
+    few = few_slices(encoding, text) if asks_few(rules) else None
     return encoding.intervals(text) if few is None else few
 
 

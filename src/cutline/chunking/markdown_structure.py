@@ -68,24 +68,25 @@ def markdown_structure(text: str) -> Structure:
     """
     # In tuples, which the garbage collector need not look through again and again.
     blocks, gaps, rows = read_blocks(text)
-    top = (block for block in blocks if not block.depth)
+    top = [block for block in blocks if not block.depth]
     groups = tuple(tuple(group) for _, group in groupby(top, key=_is_heading))
     levels: list[list[int]] = [[] for _ in _NAMES]
     levels[-2:] = gaps, rows
+    levels[_BLOCK] = [block.start for block in top if "heading" not in (block.kind, block.previous)]
     for group in groups:
-        if _is_heading(group[0]):
-            levels[min(heading.level for heading in group) - 1].append(group[0].start)
-        else:
-            levels[_BLOCK].extend(block.start for block in group if block.previous != "heading")
+        if group[0].kind == "heading":
+            levels[min([heading.level for heading in group]) - 1].append(group[0].start)
     for block in blocks:
-        if block.depth and block.previous not in ("", "heading"):
-            levels[_BLOCK + min(block.depth, 2)].append(block.start)
+        if (depth := block.depth) and block.previous not in ("", "heading"):
+            levels[_BLOCK + min(depth, 2)].append(block.start)
     return Structure(
         _NAMES,
         nested_bitmaps(len(text), levels),
         tidy_units(chain(_units(blocks, groups), _rows(blocks, rows))),
         tuple(heading_paths(_headings(groups))),
-        tuple((block.start, block.end, block.kind) for block in blocks if block.kind in _REGIONS),
+        tuple(
+            [(block.start, block.end, kind) for block in blocks if (kind := block.kind) in _REGIONS]
+        ),
         table_headers=tuple(
             (below, block.end, text[block.start : below])
             for block in blocks

@@ -2,6 +2,7 @@
 
 import random
 import re
+from array import array
 from typing import Any
 
 import pytest
@@ -125,6 +126,8 @@ def test_slices_that_begin_with_what_was_forgotten() -> None:
     few = few_slices(encoding, text)
     assert few is not None
     assert count_pieces(few._sums, 29_000, 30_000) == encoding.count(text[29_000:])
+    assert count_pieces(few._sums, 0, 15) == 5
+    few.cut_at_breaks(0, 0, len(text), 70, 0.5, array("i", [7]), None, None)
     assert count_pieces(few._sums, 0, 15) == -1
     assert few._sums.are_known
     assert few.count(0, 15) == 5
@@ -143,7 +146,7 @@ def test_classes_that_are_always_apart(pattern: str) -> None:
 
 
 @pytest.mark.parametrize("n", [1_000, 4_090, 4_096, 4_200, 200_000])
-@pytest.mark.parametrize("again", [0.0, 2.0, 1e9])
+@pytest.mark.parametrize("again", [-10.0, 0.0, 2.0, 1e9])
 def test_long_pieces(monkeypatch: pytest.MonkeyPatch, again: float, n: int) -> None:
     monkeypatch.setattr(counting_few, "COUNTED_AGAIN", again)
     encoding = cutline.get_encoding("o200k_base")

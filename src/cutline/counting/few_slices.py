@@ -10,6 +10,7 @@ from functools import cached_property
 from cutline.checks import utf8_of
 from cutline.counting.intervals import IntervalCounter
 from cutline.kernels.breaks.best_break import cut_at_breaks
+from cutline.kernels.breaks.outlined import Places, cut_at_places, cut_pieces_at_places
 from cutline.kernels.breaks.overlaps import Overlap
 from cutline.kernels.breaks.piece_breaks import PieceSums, count_pieces, cut_pieces_at_breaks
 from cutline.protocols import LimitsFrom
@@ -94,3 +95,19 @@ class FewSlices:
             if rows or self._sums.are_known:
                 return rows, fit_end
         return cut_at_breaks(self._all, floor, floor, until, n, min_fill, kinds, stable=False)
+
+    def cut_at_places(
+        self,
+        places: Places,
+        floor: int,
+        until: int,
+        n: int,
+        min_fill: float,
+        kinds: "array[int]",
+    ) -> memoryview:
+        """Cut at the last places and breaks that fit; see `kernels/breaks/outlined`."""
+        if self._sums.are_known:
+            rows = cut_pieces_at_places(self._sums, places, floor, until, n, min_fill, kinds)
+            if rows or self._sums.are_known:
+                return rows
+        return cut_at_places(self._all, places, floor, floor, until, n, min_fill, kinds)

@@ -11,21 +11,21 @@ Guarded by tests/chunking/test_few_slices.py.
 cimport cython
 from libc.stdlib cimport free, malloc
 
-from cutline.kernels.base.characters cimport Characters, characters_of, utf8_bytes
+from cutline.kernels.base.characters cimport characters_of, utf8_bytes
 from cutline.kernels.base.common cimport (
-    INTERRUPTED, NO_LIMIT, NO_MEMORY, NOT_FOUND, UNKNOWN, characters_in, uint8_t,
+    INTERRUPTED, NO_LIMIT, NO_MEMORY, NOT_FOUND, UNKNOWN, characters_in,
 )
 from cutline.kernels.base.signals cimport is_interrupted, raise_pending
 from cutline.kernels.breaks.counted_breaks cimport CountedCut
 from cutline.kernels.breaks.overlaps cimport cut_rows
 from cutline.kernels.cut.longest_fit cimport (
-    Cut, Search, begin_search, free_search, longest_fitting_prefix,
+    Cut, begin_search, free_search, longest_fitting_prefix,
 )
 from cutline.kernels.encode.batches cimport (
-    Batch, OwnedState, Source, count_batch, count_short, encode_text, fill_batch,
+    Batch, count_batch, count_short, encode_text, fill_batch,
 )
 from cutline.kernels.encode.counted_pieces cimport (
-    CountedPieces, add_pieces, begin_pieces, forget_pieces, free_pieces, is_apart, last_up_to,
+    add_pieces, begin_pieces, forget_pieces, free_pieces, is_apart, last_up_to,
 )
 from cutline.kernels.encode.encoder cimport Encoder, utf8_data
 from cutline.kernels.scan.lanes cimport LEAST_LANED, Chunk
@@ -99,26 +99,6 @@ cdef class PieceSums(CountedCut):
     Attributes:
         are_known: False: starts are so far apart that counting slices would take long.
     """
-
-    cdef Encoder encoder
-    cdef str held
-    cdef object owner
-    cdef double share
-    cdef Characters characters
-    cdef const uint8_t* utf8
-    cdef Py_ssize_t n_bytes
-    cdef OwnedState owned           # of the present call
-    cdef CountedPieces pieces
-    cdef Chunk* chunk               # that is scanned by lanes
-    cdef Source source              # ... of what is counted again
-    cdef Search search
-    cdef Py_ssize_t known_at, known_byte    # a character, and where it begins
-    cdef Py_ssize_t asked           # where the last slice began
-    cdef Py_ssize_t begun           # the same in bytes
-    cdef Py_ssize_t first           # its first start
-    cdef Py_ssize_t head            # the tokens before that
-    cdef double n_again             # bytes counted again, or looked at for starts
-    cdef readonly bint are_known
 
     def __cinit__(
         self, Encoder encoder not None, str text not None, double share, owner not None
@@ -283,8 +263,6 @@ cdef class PieceSums(CountedCut):
             piece = self.count_more()
             if piece < 0:
                 return piece
-            self.forget_before(at)
-        self.forget_before(at)
         piece = last_up_to(self.pieces.ends, 0, self.pieces.n, at)
         head = 0
         if self.pieces.ends[piece] < at or not self.is_start(piece):
@@ -299,13 +277,14 @@ cdef class PieceSums(CountedCut):
         self.asked = start
         return 0
 
-    cdef void forget_before(self, Py_ssize_t at) noexcept nogil:
-        """Forget most of the pieces that end before a byte, if they are many."""
+    cdef void pass_to(self, Py_ssize_t start) noexcept nogil:
+        # What ends before it is forgotten, if it is much.
         cdef Py_ssize_t piece
         if self.pieces.n > KEPT:
-            piece = last_up_to(self.pieces.ends, 0, self.pieces.n, at)
+            piece = last_up_to(self.pieces.ends, 0, self.pieces.n, self.byte_at(start))
             if piece > KEPT:
                 forget_pieces(&self.pieces, piece)
+                self.asked = NOT_FOUND
 
     cdef Py_ssize_t tokens_between(self, Py_ssize_t start, Py_ssize_t end) noexcept nogil:
         cdef Py_ssize_t status = self.find_head(start), at, last, tail
@@ -323,6 +302,13 @@ cdef class PieceSums(CountedCut):
             return last
         tail = self.count(self.pieces.ends[last], at)
         return tail if tail < 0 else self.tokens_before(last) + tail
+
+    cdef Py_ssize_t fits_within(self, Py_ssize_t start, Py_ssize_t end) noexcept nogil:
+        # What is far beyond the budget is not counted, nor its bytes.
+        cdef Py_ssize_t place = self.last_place(start)
+        if end > place:
+            return 0 if place >= 0 else place
+        return self.fits_to(start, end, self.most)
 
     cdef Py_ssize_t tokens_before(self, Py_ssize_t piece) noexcept nogil:
         """The tokens from where the last slice begins to the end of a piece that is a start."""

@@ -127,7 +127,12 @@ def test_slices_that_begin_with_what_was_forgotten() -> None:
     assert few is not None
     assert count_pieces(few._sums, 29_000, 30_000) == encoding.count(text[29_000:])
     assert count_pieces(few._sums, 0, 15) == 5
-    few.cut_at_breaks(0, 0, len(text), 70, 0.5, array("i", [7]), None, None)
+    # A chunk begins where a slice was asked for last.
+    assert count_pieces(few._sums, 29_001, 29_900) == encoding.count(text[29_001:29_900])
+    rows, _ = few.cut_at_breaks(29_001, 29_001, len(text), 70, 0.5, array("i", [7]), None, None)
+    assert [*rows[2::4]] == [
+        encoding.count(text[a:b]) for a, b in zip(rows[::4], rows[1::4], strict=True)
+    ]
     assert count_pieces(few._sums, 0, 15) == -1
     assert few._sums.are_known
     assert few.count(0, 15) == 5

@@ -2,6 +2,7 @@
 
 import random
 from array import array
+from itertools import pairwise
 from time import process_time
 from typing import Any
 
@@ -178,3 +179,26 @@ def test_units_too_large_to_stay_whole_are_counted_once_for_a_chunk() -> None:
     start = process_time()
     assert len(chunker(text)) == 3
     assert process_time() - start < 2
+
+
+def test_chunks_of_thousands_of_pieces() -> None:
+    """So many that pieces are forgotten, also where a unit begins that was counted before."""
+    rng, encoding = random.Random(12), get_encoding("o200k_base")
+    text = "".join(f"{rng.choice(('one', 'two', 'x1', '名前'))} " for _ in range(30_000))
+    starts = [text.index(" ", at) + 1 for at in range(0, len(text) - 9, 5_000)]
+    outline = Outline(
+        Structure(
+            NAMES[:1],
+            nested_bitmaps(len(text), [starts]),
+            tidy_units(pairwise([*starts, len(text)])),
+        )
+    )
+    for size in (1_500, 2_000, 9_000):
+        rules = TextChunker(encoding, size)._rules
+        few = few_slices(encoding, text)
+        assert few is not None
+        found = []
+        for counter in (few, encoding.intervals(text)):
+            finder = ChunkFinder(text, counter, rules, outline, encoding=encoding)
+            found.append([*ChunkStream(rules).chunks(finder, 0, len(text), final=True)])
+        assert found[0] == found[1]

@@ -71,6 +71,10 @@ def check(rng: random.Random, encoding: cutline.Encoding, text: str) -> bool:
     slow._plain = None
     assert found == outcome(ChunkStream(rules).chunks, slow, 0, len(text), final=True), ascii(text)
     assert outcome(chunker.chunk, text) == found
+    if isinstance(found, list) and type(encoding) is cutline.Encoding:
+        short = text[: rng.randrange(40)]
+        batch = chunker.chunk_batch([text, short, text], num_threads=1)
+        assert batch == [chunker.chunk(one) for one in (text, short, text)]
     return is_few
 
 
@@ -162,7 +166,9 @@ def test_long_pieces(monkeypatch: pytest.MonkeyPatch, again: float, n: int) -> N
             f"{long} one two",
             f"{'one ' * 50}{long}{' two' * 50}",
         ):
-            chunks = cutline.TextChunker(encoding, 70).chunk(text)
+            chunker = cutline.TextChunker(encoding, 70)
+            chunks = chunker.chunk(text)
+            assert chunker.chunk_batch(["one two", text]) == [chunker.chunk("one two"), chunks]
             assert "".join(chunk.text for chunk in chunks) == text
             assert [one.token_count for one in chunks] == [
                 encoding.count(one.text) for one in chunks

@@ -30,8 +30,12 @@ cdef class PieceSums(CountedCut):
     cdef Py_ssize_t head            # the tokens before that
     cdef double n_again             # bytes counted again, or looked at for starts
     cdef readonly bint are_known
+    cdef bint take_text(
+        self, const Characters* text, const uint8_t* utf8, Py_ssize_t n_bytes
+    ) noexcept nogil
     cdef void use_lanes(self) noexcept nogil
     cdef void begin(self)
+    cdef void use_state(self, OwnedState owned)
     cdef void end(self)
     cdef Py_ssize_t byte_at(self, Py_ssize_t at) noexcept nogil
     cdef Py_ssize_t character_at(self, Py_ssize_t byte) noexcept nogil

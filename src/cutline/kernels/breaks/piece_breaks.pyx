@@ -11,9 +11,9 @@ Guarded by tests/chunking/test_few_slices.py.
 cimport cython
 from libc.stdlib cimport free, malloc
 
-from cutline.kernels.base.characters cimport characters_of, utf8_bytes
+from cutline.kernels.base.characters cimport Characters, characters_of, utf8_bytes
 from cutline.kernels.base.common cimport (
-    INTERRUPTED, NO_LIMIT, NO_MEMORY, NOT_FOUND, UNKNOWN, characters_in,
+    INTERRUPTED, NO_LIMIT, NO_MEMORY, NOT_FOUND, UNKNOWN, characters_in, uint8_t,
 )
 from cutline.kernels.base.signals cimport is_interrupted, raise_pending
 from cutline.kernels.breaks.counted_breaks cimport CountedCut
@@ -22,13 +22,14 @@ from cutline.kernels.cut.longest_fit cimport (
     Cut, begin_search, free_search, longest_fitting_prefix,
 )
 from cutline.kernels.encode.batches cimport (
-    Batch, count_batch, count_short, encode_text, fill_batch,
+    Batch, OwnedState, count_batch, count_short, encode_text, fill_batch,
 )
 from cutline.kernels.encode.counted_pieces cimport (
     add_pieces, begin_pieces, forget_pieces, free_pieces, is_apart, last_up_to,
 )
 from cutline.kernels.encode.encoder cimport Encoder, utf8_data
 from cutline.kernels.scan.lanes cimport LEAST_LANED, Chunk
+from cutline.kernels.scan.scan cimport Scanner
 
 cdef enum:
     KEPT = 1024                 # pieces before a chunk that are not forgotten: moving others costs more
@@ -107,30 +108,44 @@ cdef class PieceSums(CountedCut):
         self.held = text
         self.owner = owner
         self.share = share
-        self.characters = characters_of(text)
-        self.text = &self.characters
-        self.utf8 = utf8_data(owner, &self.n_bytes)
+        cdef Characters characters = characters_of(text)
+        cdef Py_ssize_t n_bytes = 0
+        cdef const uint8_t* utf8 = utf8_data(owner, &n_bytes)
         self.source = encoder.source()
-        self.pieces.source = self.source
-        self.asked = NOT_FOUND
-        self.are_known = self.source.scanner != NULL and self.source.scanner.apart != NULL
         begin_search(
             &self.search, &encoder.tables.bpe, self.source, NULL, encoder.scan_tables.has_gaps
         )
-        if not begin_pieces(&self.pieces, 0):
+        if not self.take_text(&characters, utf8, n_bytes):
             raise MemoryError("no memory for the pieces of a text")
-        self.use_lanes()
 
     def __dealloc__(self):
         free_search(&self.search)
         free_pieces(&self.pieces)
         free(self.chunk)
 
+    cdef bint take_text(
+        self, const Characters* text, const uint8_t* utf8, Py_ssize_t n_bytes
+    ) noexcept nogil:
+        """Begin with a text, which outlives this or the next one. False: no memory."""
+        self.characters = text[0]
+        self.text = &self.characters
+        self.utf8 = utf8
+        self.n_bytes = n_bytes
+        self.known_at = self.known_byte = self.begun = 0
+        self.n_again = 0
+        self.asked = NOT_FOUND
+        self.are_known = self.source.scanner != NULL and self.source.scanner.apart != NULL
+        self.pieces.source = self.source
+        self.use_lanes()
+        return begin_pieces(&self.pieces, 0)
+
     cdef void use_lanes(self) noexcept nogil:
         """Scan by lanes, if they pay. Not those of a state: calls follow one another."""
-        if self.n_bytes < LEAST_LANED or self.source.scanner.lane_table == NULL:
+        cdef const Scanner* scanner = self.source.scanner
+        if self.n_bytes < LEAST_LANED or scanner == NULL or scanner.lane_table == NULL:
             return
-        self.chunk = <Chunk*> malloc(sizeof(Chunk))
+        if self.chunk == NULL:
+            self.chunk = <Chunk*> malloc(sizeof(Chunk))
         if self.chunk != NULL:
             self.chunk.start = self.chunk.at = self.chunk.stop = 0
             self.pieces.source.chunk = self.chunk
@@ -138,7 +153,10 @@ cdef class PieceSums(CountedCut):
 
     cdef void begin(self):
         """Begin a call."""
-        self.owned = self.encoder.take_state()
+        self.use_state(self.encoder.take_state())
+
+    cdef void use_state(self, OwnedState owned):
+        self.owned = owned
         self.owned.state.lookups.watch.is_on = True
         self.search.state = &self.owned.state
 

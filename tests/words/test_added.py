@@ -103,3 +103,59 @@ def test_marks_that_come_later_change_what_is_there(way: str) -> None:
             assert growing.count == len(tokenizer.encode(parts[1]).ids)
             growing.prepend(parts[0])
         assert growing.count == len(want)
+
+
+FIRST = "t5, first", "NFC, metaspace first", "replaced, metaspace first"
+
+
+def first_with(name: str, *tokens: Any) -> Any:
+    tokenizer = tokenizer_of("Unigram", name, random.Random(5))
+    tokenizer.add_tokens([*tokens])
+    tokenizer.encode_special_tokens = True
+    return tokenizer
+
+
+@pytest.mark.parametrize("normalized", [False, True])
+@pytest.mark.parametrize("name", FIRST)
+def test_only_the_first_word_of_a_text_is_led(name: str, normalized: bool) -> None:
+    tokenizer = first_with(name, AddedToken("<x>", normalized=normalized))
+    encoding = cutline.Encoding.from_tokenizers(tokenizer)
+
+    def count(text: str) -> int:
+        return len(tokenizer.encode(text, add_special_tokens=False).ids)
+
+    rng = random.Random(name)
+    for _ in range(12):
+        letters = ["a", "b", "ab", " ", "  ", "<x>", "\u00ae", "\ufb01", "e\u0301", "\ufdfa", "c"]
+        text = "".join(rng.choices(letters, k=12))
+        assert encoding.encode_ordinary(text) == tokenizer.encode(text).ids, ascii(text)
+        counter, n = encoding.intervals(text), len(text)
+        for start in range(n):
+            counts = {end: count(text[start:end]) for end in range(start, n + 1)}
+            assert {end: counter.count(start, end) for end in counts} == counts, ascii(text)
+            for budget in (0, 2, 5):
+                want = max(end for end, tokens in counts.items() if tokens <= budget)
+                assert counter.split_at(start, budget) == want, (ascii(text), start, budget)
+        appender, prepender = encoding.appender(), encoding.prepender()
+        for at in range(n):
+            appender.append(text[at])
+            prepender.prepend(text[n - 1 - at])
+            assert appender.count == count(text[: at + 1]), ascii(text)
+            assert prepender.count == count(text[n - 1 - at :]), ascii(text)
+
+
+@pytest.mark.parametrize(
+    ("name", "token", "text"),
+    [("t5, first", "(", "\u00a9"), ("replaced, metaspace first", "f", "\ufb01"),
+     ("replaced, metaspace first", "i", "\u0130"),
+     ("NFC, metaspace first", "\u0301", "a")],
+)  # fmt: skip
+def test_a_token_inside_what_the_first_character_becomes_is_refused(
+    name: str, token: str, text: str
+) -> None:
+    """What follows it is at the start of the text, too, as `tokenizers` sees it."""
+    tokenizer = first_with(name, AddedToken(token, normalized=True))
+    if text != "a":  # a mark is refused whatever it is
+        assert sum("\u2581" in one for one in tokenizer.encode(text).tokens[1:])
+    with pytest.raises(VocabularyError, match="may end inside what"):
+        cutline.Encoding.from_tokenizers(tokenizer)

@@ -29,6 +29,7 @@ from cutline.spec import AddedToken, TokenizerSpec
 from cutline.text_encoder import TextEncoder
 from cutline.vocabulary import Vocabulary
 from cutline.words.char_rules import CharRules
+from cutline.words.first_word import found_in_first
 from cutline.words.models import Unigram, WordPiece
 from cutline.words.splitting import Metaspace
 
@@ -60,6 +61,8 @@ class WordPipeline(Pipeline):
         space = next((one for one in spec.splitters if isinstance(one, Metaspace)), None)
         self._meta = b"" if space is None else space.replacement.encode()
         self._only_first = space is not None and space.prepend == "first"
+        if self._only_first:
+            _check_added(spec)
         self._strips_raw = any(rules.strips_raw) and not rules.splits_white
         raw = CharMap(self._characters, rules.maker)
         plain = CharMap(rules.plain.characters, rules.maker)
@@ -460,6 +463,17 @@ def _check_model(spec: TokenizerSpec, model: WordPiece | Unigram) -> None:
         raise VocabularyError(
             f"the model {kind} has max_word_characters {model.max_word_characters}, which must be "
             "from 1 to 2**64 - 1: where no word is too long, the latter"
+        )
+
+
+def _check_added(spec: TokenizerSpec) -> None:
+    """Refuse added tokens after which `tokenizers` may see the start of a text once more."""
+    tokens = (token.content for token in spec.added_tokens if token.normalized)
+    if (text := found_in_first(spec.normalizer, tokens)) is not None:
+        raise VocabularyError(
+            f"the added token {text!r} is searched for in normalized text and may end inside what "
+            'a character becomes; what follows it may be prefixed, by Metaspace with "first"; '
+            "cutline.wrap(tokenizer) counts and cuts with any tokenizer"
         )
 
 

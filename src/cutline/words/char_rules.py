@@ -16,6 +16,7 @@ from cutline.normalizing import SPACE, Form, Lower, Prepend, Step, Strip
 from cutline.pretokenize.charset import CODE_POINTS
 from cutline.words.beginnings import BeginsAnew
 from cutline.words.characters import chars_of, members_of
+from cutline.words.first_word import keeps_start
 from cutline.words.neighbours import LEFT, NO_CHARACTER, RIGHT, flagger
 from cutline.words.precompiled import Precompiled
 from cutline.words.splitting import Metaspace, SplitClass, Splitter, WhitespaceSplit
@@ -302,7 +303,7 @@ def _metaspace_of(splitters: tuple[Splitter, ...]) -> Metaspace | None:
 def _check_first(space: Metaspace, steps: tuple[Step, ...]) -> None:
     """Refuse steps after which the first word may not be at the start of the text any more."""
     for step in steps:
-        if not isinstance(step, Form | Lower):
+        if not keeps_start(step):
             why = f"{step!r} can remove the first character of a text, and then there is no prefix"
             raise _refused(space, why, kind=PatternError)
 

@@ -379,6 +379,21 @@ REFUSED: dict[str, tuple[Change, str]] = {
         ),
         "none that fits",
     ),
+    "an added token that a newer Metaspace comes before": (
+        lambda content: content.update(
+            version="2.0",
+            added_tokens=[{"id": 1, "content": "a", "normalized": True}],
+            normalizer={"type": "MetaspaceNormalizer", "replacement": "▁", "prepend": "always"},
+            pre_tokenizer=None,
+        ),
+        "that Metaspace has led already",
+    ),
+    "a newer added token that is a word": (
+        lambda content: content.update(
+            version="2.0", added_tokens=[{"id": 1, "content": "a", "single_word": True}]
+        ),
+        "single_word",
+    ),
     "no score": (model(vocab=[["a"]]), 'place 0, is \\["a"\\] instead of'),
     "an infinite score": (model(vocab=[["a", float("inf")]]), "a finite number"),
     "a score that no float holds": (model(vocab=[["a", 10**400]]), "a finite number"),

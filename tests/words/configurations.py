@@ -258,6 +258,22 @@ CONFIGURATIONS: dict[str, Callable[[], tuple[Any, Any]]] = {
         steps(norm.Replace("c", "E\u0301"), replaced("[.,]", "ab"), norm.NFKC(), norm.Lowercase()),
         pre.Metaspace(prepend_scheme="first"),
     ),
+    "rembert": lambda: (
+        steps(norm.Replace("``", '"'), norm.Replace("''", '"'), RUNS, small_map()),
+        META,
+    ),
+    "rembert, without accents": lambda: (
+        steps(
+            norm.Replace("``", '"'),
+            norm.Replace("''", '"'),
+            RUNS,
+            norm.NFKD(),
+            norm.StripAccents(),
+            norm.Lowercase(),
+            odd_map(),
+        ),
+        META,
+    ),
 }
 
 

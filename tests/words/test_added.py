@@ -9,6 +9,7 @@ import pytest
 
 import cutline
 from cutline.errors import VocabularyError
+from cutline.pipeline import parts
 from tests.words.tokenizers_of import tokenizer_of
 
 tokenizers = pytest.importorskip("tokenizers", reason="the oracle of these tests")
@@ -103,6 +104,22 @@ def test_marks_that_come_later_change_what_is_there(way: str) -> None:
             assert growing.count == len(tokenizer.encode(parts[1]).ids)
             growing.prepend(parts[0])
         assert growing.count == len(want)
+
+
+def test_parts_of_long_texts_do_not_cut_runs_that_are_a_token(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    norm = tokenizers.normalizers
+    tokenizer = tokenizer_of("Unigram", "nothing, at white space", random.Random(5))
+    runs = norm.Replace(tokenizers.Regex(" {2,}"), " ")
+    tokenizer.normalizer = norm.Sequence([norm.NFKC(), runs])
+    tokenizer.add_special_tokens([AddedToken(" ", normalized=True)])
+    encoding = cutline.Encoding.from_tokenizers(tokenizer)
+    monkeypatch.setattr(parts, "_PART", 1)
+    monkeypatch.setattr(parts, "_SEARCHED", 1)
+    for text in ("a        b", "ab c  d \u00a0 e  ", "  a   a  b c"):
+        want = tokenizer.encode(text, add_special_tokens=False).ids
+        assert encoding.encode(text, allowed_special="all", num_threads=2) == want
 
 
 FIRST = "t5, first", "NFC, metaspace first", "replaced, metaspace first"

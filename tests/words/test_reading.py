@@ -483,7 +483,25 @@ REFUSED: dict[str, tuple[Change, str]] = {
         )
     },
     "a prefix of the text": (normalizers({"type": "Prepend", "prepend": "▁"}, RUNS), "Prepend"),
-    "runs before a change": (normalizers(RUNS, {"type": "Lowercase"}), "steps after it change"),
+    "runs before a change, and a strip": (
+        normalizers(STRIP, RUNS, {"type": "Lowercase"}),
+        "steps after it change",
+    ),
+    "runs of what a step made": (
+        normalizers({"type": "NFKC"}, RUNS, {"type": "Lowercase"}),
+        "steps before it may make blanks",
+    ),
+    "runs that a step replaces": (
+        normalizers(RUNS, {"type": "Replace", "pattern": {"String": " "}, "content": "b"}),
+        "steps after it change blanks",
+    ),
+    "runs before a change inside words": (
+        lambda content: (
+            normalizers(RUNS, {"type": "Lowercase"})(content),
+            setting("pre_tokenizer", None)(content),
+        )[0],
+        "runs are parts of words",
+    ),
     "runs inside words": (
         lambda content: (normalizers(RUNS)(content), setting("pre_tokenizer", None)(content))[0],
         "runs are parts of words",

@@ -94,10 +94,11 @@ def test_reader_that_leaves_early_ends_the_run_quietly(tmp_path: Path) -> None:
 
 
 @POSIX_ONLY
-@pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(("sent", "code"), [("SIGINT", 130), ("SIGTERM", 143), ("SIGHUP", 129)])
 def test_interrupted_run_exits_with_its_code_and_leaves_no_file(
-    tmp_path: Path, sent: int, code: int
+    tmp_path: Path, sent: str, code: int
 ) -> None:
+    number = getattr(signal, sent)
     target = tmp_path / "out"
     target.write_text("precious")
     with subprocess.Popen(
@@ -106,16 +107,33 @@ def test_interrupted_run_exits_with_its_code_and_leaves_no_file(
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         # A test run in the background of a shell would hand down an ignored SIGINT.
-        preexec_fn=lambda: signal.signal(sent, signal.SIG_DFL),
+        preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),
     ) as process:
         deadline = time.monotonic() + DEADLINE_SECONDS
         while len(names_in(tmp_path)) < 2 and time.monotonic() < deadline:
             time.sleep(0.01)
-        process.send_signal(sent)
+        process.send_signal(number)
         stdout, stderr = process.communicate(timeout=DEADLINE_SECONDS)
     assert (process.returncode, stdout, stderr) == (code, b"", b"")
     assert names_in(tmp_path) == ["out"]
     assert target.read_text() == "precious"
+
+
+@POSIX_ONLY
+def test_a_run_that_ignores_a_closed_terminal_goes_on(tmp_path: Path) -> None:
+    target = tmp_path / "out"
+    with subprocess.Popen(
+        [*PROGRAM, "count", "-o", target],
+        stdin=subprocess.PIPE,
+        preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN),  # as `nohup` does
+    ) as process:
+        deadline = time.monotonic() + DEADLINE_SECONDS
+        while not names_in(tmp_path) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        process.send_signal(signal.SIGHUP)
+        process.communicate(b"a b", timeout=DEADLINE_SECONDS)
+    assert process.returncode == 0
+    assert names_in(tmp_path) == ["out"]
 
 
 NEEDS_FULL = pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")

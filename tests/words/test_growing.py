@@ -158,7 +158,10 @@ ENDLESS = {
     "lines": ("\r\n", ""),
     "vanishing": ("\x00", "precompiled"),
     "accents": ("e\u0301", ""),
-    "emoji": ("\U0001f469\u200d", "precompiled"),
+    "joined emoji": ("\U0001f469\u200d", "precompiled"),
+    "emoji": ("\U0001f469\U0001f600", ""),
+    "consonants": ("\u0915\u0916", ""),
+    "jamo": ("\u1100\u1161\u11a8", ""),
     "replacements": ("\u2581", ""),
 }
 

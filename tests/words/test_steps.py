@@ -9,6 +9,7 @@ from cutline.errors import VocabularyError
 from cutline.kernels.words.classes import change_members, first_member
 from cutline.normalizing import Form, Step, Traced, normalize, trace
 from cutline.pretokenize.charset import CharSet
+from cutline.words.beginnings import BeginsAnew
 from cutline.words.characters import ClassName, chars_of
 from cutline.words.precompiled import Precompiled
 from cutline.words.steps import ByCharacter, Collapse, CollapseWhite
@@ -123,6 +124,35 @@ def test_what_joins_or_leads_a_cluster_is_that_of_tokenizers() -> None:
     for name, expected in (("joins", joins), ("prepends", leads)):
         ranges = chars_of(name).ranges()  # type: ignore[arg-type]
         assert {code for start, end in ranges for code in range(start, end)} == expected
+
+
+JAMO = (
+    "\u1100\u115f\ua960\ua97c\u1160\u1161\u11a7\ud7b0\ud7c6\u11a8\u11ff\ud7cb\ud7fb"
+    "\uac00\uac01\uac02\uac1c\ud7a3\ud7c8"
+)
+PICTOGRAPHS = "\U0001f468\u200d\U0001f469\u2764\ufe0f\xa9\u200c\u0301\u0900"
+CONJUNCTS = "\u0915\u094d\u0916\u093c\u0995\u09cd\u09be\u0600\u0301\u200da"
+
+
+@needs_0_23
+@pytest.mark.parametrize("pool", [JAMO + "\u0301", PICTOGRAPHS, CONJUNCTS, "\xa9\u0915\r\n\u0600"])
+def test_what_begins_a_cluster_after_some_characters_is_mapped_apart_from_them(pool: str) -> None:
+    rng, found = random.Random(pool), dict.fromkeys(pool, 0)
+    for _ in range(40):
+        keys = ("".join(rng.choices(pool, k=rng.randint(1, 3))) for _ in range(60))
+        data = charsmap(
+            {key: rng.choice(("X", "Y", "zz")) for key in keys if len(key.encode()) < 8}
+        )
+        oracle, anew = norm.Precompiled(data), BeginsAnew((Precompiled(data),), [True])
+        for _ in range(60):
+            text = "".join(rng.choices(pool, k=rng.randint(2, 9)))
+            whole = oracle.normalize_str(text)
+            for place in anew.places(text):
+                parts = text[:place], text[place:]
+                assert "".join(map(oracle.normalize_str, parts)) == whole, ascii(parts)
+                found[text[place]] += 1
+    never = {one for one in pool if ord(one) in chars_of("joins")} | {"\n"}
+    assert {one for one, times in found.items() if not times} == never & set(pool)
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,9 @@ from cutline.errors import CutlineError
 # 128 + the signal's number, as a shell reports a command that the signal ended.
 EXIT_INTERRUPTED = 130
 EXIT_BROKEN_PIPE = 141
-EXIT_TERMINATED = 143
+_BY_SIGNAL = 128
+# A closed terminal sends SIGHUP; Windows has none.
+_ENDING = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
 _WRITING = {errno.EBADF, errno.EFBIG, errno.EIO, errno.ENOSPC}
 NO_MEMORY = "it takes more memory than there is"
 
@@ -74,10 +76,10 @@ class Program(click.Group):
         Raises:
             Failure: an error of cutline that is not about a single file.
             click.exceptions.Exit: Ctrl-C (130), or a closed pipe (141).
-            SystemExit: SIGTERM (143).
+            SystemExit: SIGTERM (143), or SIGHUP (129).
         """
         try:
-            with _ended_by_sigterm(), _ended_like_a_tool():
+            with _ended_by_signals(), _ended_like_a_tool():
                 return super().invoke(ctx)
         except CutlineError as error:
             raise Failure(str(error)) from error
@@ -101,17 +103,20 @@ def _ended_like_a_tool() -> Iterator[None]:
 
 
 @contextmanager
-def _ended_by_sigterm() -> Iterator[None]:
-    """Let `timeout` and the like end a run as Ctrl-C does, so that no temporary file is left."""
+def _ended_by_signals() -> Iterator[None]:
+    """Let `timeout`, a closed terminal and the like end a run as Ctrl-C does.
+
+    So no temporary file is left. What `nohup` ignores stays ignored.
+    """
     is_main = threading.current_thread() is threading.main_thread()
-    if not is_main or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
-        yield
-        return
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(EXIT_TERMINATED))
+    caught = [one for one in _ENDING if is_main and signal.getsignal(one) is signal.SIG_DFL]
+    for one in caught:
+        signal.signal(one, lambda number, _: sys.exit(_BY_SIGNAL + number))
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        for one in caught:
+            signal.signal(one, signal.SIG_DFL)
 
 
 def message_of(error: Exception) -> str:

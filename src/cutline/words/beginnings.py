@@ -27,20 +27,46 @@ class BeginsAnew(dict[str, bool]):
             case (Replace(old=old, new=new),) if new:
                 self._pairs = {old[at : at + 2] for at in range(len(old) - 1)}
         self.clusters_first = bool(steps) and isinstance(steps[0], Precompiled)
+        self._following = dict[str, bool]()
 
     def at(self, text: str, place: int) -> bool:
         """Return whether the character at a place, which is not 0, begins anew there."""
-        if self._pairs and text[place - 1 : place + 1] not in self._pairs:
+        before, character = text[place - 1], text[place]
+        if self._pairs and before + character not in self._pairs:
             return True
-        return self[text[place]] and not (self.clusters_first and text[place - 1] in _prepends())
+        if self[character]:
+            return not (self.clusters_first and before in _prepends())
+        return self._may_follow(character) and Precompiled.begins_after(before, character)
+
+    def places(self, text: str) -> list[int]:
+        """Return all places, 0 apart, of characters of a text that begin anew."""
+        present = set(text)
+        looks = self._pairs or (
+            self.clusters_first
+            and not (present.isdisjoint(_prepends()) and not any(map(self._may_follow, present)))
+        )
+        if looks:
+            return [at for at in range(1, len(text)) if self.at(text, at)]
+        return [at for at, character in enumerate(text) if self[character] and at]
+
+    def _may_follow(self, character: str) -> bool:
+        """Return whether a character that does not begin anew does so after some other one."""
+        if not self.clusters_first:
+            return False
+        if character not in self._following:
+            self._following[character] = not self[character] and self._decide(character, start=1)
+        return self._following[character]
 
     def __missing__(self, character: str) -> bool:
         value = self[character] = self._decide(character)
         return value
 
-    def _decide(self, text: str) -> bool:
+    def _decide(self, text: str, start: int = 0) -> bool:
+        """Decide for a character; where its place in clusters is known, from step 1 on."""
+        if start and self._last:  # the map must be the last one that looks
+            return False
         for place, step in enumerate(self._steps):
-            if self._looking[place] and not self._begins(place, text[0]):
+            if self._looking[place] and place >= start and not self._begins(place, text[0]):
                 return False
             text = step.apply(text)
             if not text:

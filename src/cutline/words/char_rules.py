@@ -10,12 +10,11 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from cutline.errors import PatternError, VocabularyError
-from cutline.kernels.words.classes import first_member
 from cutline.kernels.words.images import ImageMaker
 from cutline.normalizing import SPACE, Form, Lower, Prepend, Replace, Step, Strip
 from cutline.pretokenize.charset import CODE_POINTS
 from cutline.words.beginnings import BeginsAnew
-from cutline.words.characters import chars_of, members_of
+from cutline.words.characters import members_of
 from cutline.words.first_word import keeps_start
 from cutline.words.neighbours import LEFT, NO_CHARACTER, RIGHT, flagger
 from cutline.words.precompiled import Precompiled
@@ -260,11 +259,7 @@ class CharRules:
         The normal form is that of what is before such a character, and that of the rest: what is
         before it has no effect on what it and those after it become. Not all places are found.
         """
-        known = self._begins_anew
-        found = [at for at in range(1, len(text)) if known[text[at]]]
-        if known.clusters_first and first_member(text, chars_of("prepends").edges) >= 0:
-            return [at for at in found if ord(text[at - 1]) not in chars_of("prepends")]
-        return found
+        return self._begins_anew.places(text)
 
     def without_vanished(self, text: str) -> str:
         """Return a text without what the first step removes: nothing else sees it."""

@@ -33,6 +33,13 @@ _FIRST_SYLLABLE: Final = 0xAC00
 _SYLLABLES: Final = 11172
 _SYLLABLES_OF_PAIR: Final = 28
 
+_JAMO: Final = (
+    "\u1100-\u115f\ua960-\ua97c",
+    "\u1160-\u11a7\ud7b0-\ud7c6",
+    "\u11a8-\u11ff\ud7cb-\ud7fb",
+)
+"""Initial consonants, vowels and final consonants of syllables, as ranges of a class."""
+
 
 @cache
 def _telltales() -> re.Pattern[str]:
@@ -45,6 +52,23 @@ def _telltales() -> re.Pattern[str]:
 def _hangul() -> re.Pattern[str]:
     """Match a syllable or a part of one."""
     return re.compile("[\u1100-\u11ff\ua960-\ua97c\uac00-\ud7a3\ud7b0-\ud7fb]")
+
+
+@cache
+def _parted_hangul() -> re.Pattern[str]:
+    """Match two syllables, or parts of one, that are in two clusters."""
+    initial, vowel, final = _JAMO
+    return re.compile(
+        rf"[^{initial}][{initial}\uac00-\ud7a3]|[{final}][{vowel}]"
+        rf"|(?![{_pairs()}])[\uac00-\ud7a3][{vowel}]"
+    )
+
+
+@cache
+def _pairs() -> str:
+    """Return the syllables of an initial and a vowel."""
+    last = _FIRST_SYLLABLE + _SYLLABLES
+    return "".join(map(chr, range(_FIRST_SYLLABLE, last, _SYLLABLES_OF_PAIR)))
 
 
 def _clusters(text: str) -> Iterator[re.Match[str]]:
@@ -73,16 +97,9 @@ def _cluster() -> re.Pattern[str]:
             "spacing marks",
         ),
     )  # fmt: skip
-    pairs = "".join(
-        map(chr, range(_FIRST_SYLLABLE, _FIRST_SYLLABLE + _SYLLABLES, _SYLLABLES_OF_PAIR))
-    )
-    initial, vowel, final = (
-        "[\u1100-\u115f\ua960-\ua97c]",
-        "[\u1160-\u11a7\ud7b0-\ud7c6]",
-        ("[\u11a8-\u11ff\ud7cb-\ud7fb]"),
-    )
+    initial, vowel, final = (f"[{one}]" for one in _JAMO)
     syllable = (
-        rf"{initial}*+(?:{vowel}++{final}*+|[{pairs}]{vowel}*+{final}*+|[\uac00-\ud7a3]{final}*+)"
+        rf"{initial}*+(?:{vowel}++{final}*+|[{_pairs()}]{vowel}*+{final}*+|[\uac00-\ud7a3]{final}*+)"
         rf"|{initial}++|{final}++"
     )
     inside = rf"(?![{spacing}])[{joins}]"
@@ -310,6 +327,17 @@ class Precompiled:
             or _hangul().match(character)
             or character == "\n"
         )
+
+    @staticmethod
+    def begins_after(before: str, character: str) -> bool:
+        """Return whether a character begins a cluster after another, whatever is before both."""
+        joins, one = chars_of("joins"), ord(character)
+        if one in joins or ord(before) in chars_of("prepends") or character == "\n":
+            return False
+        if _hangul().match(character):
+            return not _hangul().match(before) or bool(_parted_hangul().match(before + character))
+        # Only what joins a cluster can join another letter, or pictograph, to it.
+        return ord(before) not in joins
 
     def is_apart(self, text: str) -> bool:
         """Return whether a text becomes the same after any other one, and is one with no blank.

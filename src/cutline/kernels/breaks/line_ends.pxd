@@ -63,15 +63,12 @@ cdef inline Py_ssize_t last_candidate(
         found = newlines_in(text, until) if only_newlines else many_line_ends_in(text, until)
         if found:
             return until + top_bit(found) + 1
-    if only_newlines and after < until and after + MANY <= text.n:
-        # What is beyond `until` is shifted out.
-        found = newlines_in(text, after) & ((<uint64_t> 1 << (until - after)) - 1)
+    if after < until and until >= MANY:
+        # What is up to `after` is shifted out.
+        until -= MANY
+        found = newlines_in(text, until) if only_newlines else many_line_ends_in(text, until)
+        found >>= after - until
         return after + top_bit(found) + 1 if found else after
-    while until - after >= AT_ONCE:
-        until -= AT_ONCE
-        found = line_ends_in(text, until)
-        if found:
-            return until + top_bit(found) + 1
     while until > after:
         code_point = char_at(text, until - 1)
         if code_point == c"\n" or (not only_newlines and is_line_end(code_point)):

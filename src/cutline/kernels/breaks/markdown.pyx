@@ -8,10 +8,10 @@ Guarded by tests/chunking/test_markdown_structure.py.
 from libc.string cimport memchr
 
 from cutline.kernels.base.characters cimport Characters, char_at, characters_of
-from cutline.kernels.base.common cimport int64_t, uint8_t, uint32_t
+from cutline.kernels.base.common cimport int64_t, uint8_t, uint64_t
 from cutline.kernels.base.memory import zeroed_numbers
 from cutline.kernels.base.signals cimport give_way
-from cutline.kernels.breaks.line_ends cimport AT_ONCE, low_bit, newlines_in
+from cutline.kernels.breaks.line_ends cimport MANY, low_bit, newlines_in
 
 cdef enum:
     EVENTS_AT_ONCE = 1024       # between looks for signals, and for other threads
@@ -104,17 +104,17 @@ cdef class BlockReader:
         cdef Characters characters = characters_of(text)
         cdef Py_ssize_t at = 0, row = 0, n = characters.n
         cdef bint has_returns = "\r" in text
-        cdef uint32_t found
+        cdef uint64_t found
         self.starts = zeroed_numbers("q", self.n_rows + 1)
         while at < n - 1:
-            if not has_returns and at + AT_ONCE < n:
+            if not has_returns and at + MANY < n:
                 found = newlines_in(&characters, at)
                 while found:
                     row += 1
                     if row < self.n_rows:
                         self.starts[row] = at + low_bit(found) + 1
                     found &= found - 1
-                at += AT_ONCE
+                at += MANY
                 continue
             if char_at(&characters, at) == c"\n" or (
                 char_at(&characters, at) == c"\r" and char_at(&characters, at + 1) != c"\n"

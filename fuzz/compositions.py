@@ -94,6 +94,26 @@ NORMALIZERS: tuple[Callable[[random.Random], Part], ...] = (
 )
 
 
+RUNS = {"type": "Replace", "pattern": {"Regex": " {2,}"}, "content": " "}
+STRIP_END = {"type": "Strip", "strip_left": False, "strip_right": True}
+QUOTES = [{"type": "Replace", "pattern": {"String": old}, "content": '"'} for old in ("``", "''")]
+
+
+def published_normalizers(rng: random.Random) -> list[Part]:
+    """Draw normalizers of models that are published: T5, XLM-R, RemBERT, DeBERTa, mT5."""
+    charsmap_part = {"type": "Precompiled", "precompiled_charsmap": small_charsmap()}
+    both = {"type": "Replace", "pattern": {"Regex": r"\s{2,}|[\n\r\t]"}, "content": " "}
+    forms = (
+        [charsmap_part, STRIP_END, RUNS | {"content": BLANK}],
+        [charsmap_part, RUNS],
+        [*QUOTES, RUNS, charsmap_part],
+        [*QUOTES, RUNS, {"type": "NFKD"}, {"type": "StripAccents"}, charsmap_part],
+        [both, {"type": "NFC"}, STRIP_END],
+        [{"type": "Nmt"}, {"type": "NFKC"}, RUNS],
+    )
+    return rng.choice(forms)
+
+
 def split(rng: random.Random) -> Part:
     one = rng.choice(PATTERNS)
     pattern = (
@@ -297,6 +317,10 @@ def draw(rng: random.Random) -> Part:
         splitters = []
         if flag(rng):
             splitters = [metaspace(rng.choice(("always", "first", "never")), flag(rng))]
+            if rng.random() < 0.3:  # as transformers 5 converts a .model
+                led_twice = {"type": "Replace", "pattern": {"Regex": rf"\A{BLANK}"}}
+                normalizers = [*normalizers[:1], replace(rng, " ", BLANK)]
+                normalizers.append(led_twice | {"content": BLANK * 2})
         else:
             normalizers += [{"type": "Prepend", "prepend": BLANK}] * flag(rng)
             normalizers.append(replace(rng, " ", BLANK))
@@ -306,6 +330,8 @@ def draw(rng: random.Random) -> Part:
         model = words_model(rng)
         if model["type"] == "Unigram" and rng.random() < 0.8:
             scheme = rng.choice(("always", "always", "first", "never"))
+            if rng.random() < 0.4:
+                normalizers, splitters = published_normalizers(rng), splitters[:1] * flag(rng)
             splitters = [*splitters[:2], metaspace(scheme, rng.random() < 0.8)]
             decoders = [metaspace(scheme, True)]
         elif model["type"] == "WordPiece":

@@ -72,7 +72,7 @@ def check_whole_text(chosen: Subject, text: str, n: int, overlap: int) -> None:
 
 def check_few_slices(chosen: Subject, text: str, n: int) -> None:
     """Few slices of the text are counted and cut like any of them."""
-    few = few_slices(chosen.ours, text, 1 << 40)
+    few = few_slices(chosen.ours, text)
     if few is None:
         return
     rows, _ = few.cut_at_breaks(0, 0, len(text), n, 0.0, ANY_CHARACTER, None, None)

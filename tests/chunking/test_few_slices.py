@@ -2,6 +2,7 @@
 
 import random
 import re
+from array import array
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from cutline.chunking.chunk_finder import ChunkFinder
 from cutline.chunking.chunk_stream import ChunkStream, window_finder
 from cutline.counting import few_slices as counting_few
 from cutline.counting.few_slices import FewSlices, few_slices
+from cutline.kernels.breaks.piece_breaks import count_pieces
 from cutline.pretokenize.neighbours import Neighbours
 from cutline.tables import build_scanner
 from tests.conftest import short_or_long
@@ -28,7 +30,7 @@ OTHERS = (r"\w+", r"[a-z]+|\d{1,3}| ", r"a+b|[ab]| +", r"\S+\s|.|\n", r"[^ ]+", 
 @pytest.fixture(autouse=True)
 def chunks_of_any_size(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(plain_finder, "LEAST_TOKENS", 1)
-    monkeypatch.setattr(counting_few, "SHARE", 1e9)
+    monkeypatch.setattr(counting_few, "COUNTED_AGAIN", 1e9)
 
 
 def text_of(rng: random.Random) -> str:
@@ -63,12 +65,16 @@ def check(rng: random.Random, encoding: cutline.Encoding, text: str) -> bool:
     rules = chunker._rules
     finder = window_finder(text, encoding, rules, 0)
     assert plain_finder.asks_few(rules)
-    is_few = isinstance(finder._own, FewSlices)
     found = outcome(ChunkStream(rules).chunks, finder, 0, len(text), final=True)
+    is_few = isinstance(finder._own, FewSlices) and finder._own._sums.are_known
     slow = ChunkFinder(text, encoding.intervals(text), rules, encoding=encoding)
     slow._plain = None
     assert found == outcome(ChunkStream(rules).chunks, slow, 0, len(text), final=True), ascii(text)
     assert outcome(chunker.chunk, text) == found
+    if isinstance(found, list) and type(encoding) is cutline.Encoding:
+        short = text[: rng.randrange(40)]
+        batch = chunker.chunk_batch([text, short, text], num_threads=1)
+        assert batch == [chunker.chunk(one) for one in (text, short, text)]
     return is_few
 
 
@@ -101,18 +107,39 @@ def test_counts_are_those_of_slices(n_texts: int) -> None:
     rng, n_few = random.Random(5), 0
     for _ in range(n_texts):
         encoding, text = cutline.get_encoding(rng.choice(NAMES)), text_of(rng)
-        few = few_slices(encoding, text, 64)
+        few = few_slices(encoding, text)
         if few is None:
             continue
         n_few += 1
-        for _ in range(40):
-            start, end = sorted(rng.choices(range(len(text) + 1), k=2))
+        places = range(len(text) + 1)
+        for start, end in sorted(sorted(rng.choices(places, k=2)) for _ in range(40)):
+            expected = encoding.count(text[start:end])
+            assert count_pieces(few._sums, start, end) == expected
+        for _ in range(5):  # what it begins with may be forgotten
+            start, end = sorted(rng.choices(places, k=2))
             assert few.count(start, end) == encoding.count(text[start:end])
         assert few.count(0, len(text)) == encoding.count(text)
         spans = [(0, len(text) // 2), (0, 0)]
         assert [*few.count_many(spans)] == [encoding.count(text[a:b]) for a, b in spans]
         assert few.split_at(0, 7) == encoding.split_at(text, 7)
     assert n_few > n_texts / 2
+
+
+def test_slices_that_begin_with_what_was_forgotten() -> None:
+    encoding, text = cutline.get_encoding("o200k_base"), "one two, three\n" * 2_000
+    few = few_slices(encoding, text)
+    assert few is not None
+    assert count_pieces(few._sums, 29_000, 30_000) == encoding.count(text[29_000:])
+    assert count_pieces(few._sums, 0, 15) == 5
+    # A chunk begins where a slice was asked for last.
+    assert count_pieces(few._sums, 29_001, 29_900) == encoding.count(text[29_001:29_900])
+    rows, _ = few.cut_at_breaks(29_001, 29_001, len(text), 70, 0.5, array("i", [7]), None, None)
+    assert [*rows[2::4]] == [
+        encoding.count(text[a:b]) for a, b in zip(rows[::4], rows[1::4], strict=True)
+    ]
+    assert count_pieces(few._sums, 0, 15) == -1
+    assert few._sums.are_known
+    assert few.count(0, 15) == 5
 
 
 @pytest.mark.parametrize("pattern", [*PATTERNS.values(), *OTHERS])
@@ -127,8 +154,10 @@ def test_classes_that_are_always_apart(pattern: str) -> None:
     assert pairs.tolist() == expected.astype(int).tolist()
 
 
-@pytest.mark.parametrize("n", [1_000, 1_020, 1_024, 1_025, 1_060, 3_000, 200_000])
-def test_long_pieces_are_counted_otherwise(n: int) -> None:
+@pytest.mark.parametrize("n", [1_000, 4_090, 4_096, 4_200, 200_000])
+@pytest.mark.parametrize("again", [-10.0, 0.0, 2.0, 1e9])
+def test_long_pieces(monkeypatch: pytest.MonkeyPatch, again: float, n: int) -> None:
+    monkeypatch.setattr(counting_few, "COUNTED_AGAIN", again)
     encoding = cutline.get_encoding("o200k_base")
     for long in ("a" * n, base64_text(n), "日" * n, " " * n):
         for text in (
@@ -137,9 +166,9 @@ def test_long_pieces_are_counted_otherwise(n: int) -> None:
             f"{long} one two",
             f"{'one ' * 50}{long}{' two' * 50}",
         ):
-            few = few_slices(encoding, text, 64)
-            assert few is None or n < 1_100 or long[-1] not in "a日 ", n
-            chunks = cutline.TextChunker(encoding, 70).chunk(text)
+            chunker = cutline.TextChunker(encoding, 70)
+            chunks = chunker.chunk(text)
+            assert chunker.chunk_batch(["one two", text]) == [chunker.chunk("one two"), chunks]
             assert "".join(chunk.text for chunk in chunks) == text
             assert [one.token_count for one in chunks] == [
                 encoding.count(one.text) for one in chunks
@@ -149,10 +178,10 @@ def test_long_pieces_are_counted_otherwise(n: int) -> None:
 
 def test_what_is_not_counted_so() -> None:
     encoding, text = cutline.get_encoding("o200k_base"), "one two three " * 99
-    assert few_slices(encoding, text, 64) is not None
-    assert few_slices(object(), text, 64) is None
+    assert few_slices(encoding, text) is not None
+    assert few_slices(object(), text) is None
     with pytest.raises(cutline.SurrogateError, match="3"):
-        few_slices(encoding, "one\ud800", 64)
+        few_slices(encoding, "one\ud800")
     plain = cutline.TextChunker(encoding, 200)._rules
     assert plain_finder.asks_few(plain)
     for options in (
@@ -173,13 +202,24 @@ def test_parts_and_wholes_are_cut_alike() -> None:
         assert [*cutline.TextChunker(encoding, 64).iter_chunks(parts)] == whole
 
 
-def test_starts_far_apart_are_not_counted_from(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is between two of them would be counted again for each place where a chunk might end."""
+@pytest.mark.parametrize("again", [0.0, 0.5, 2.0])
+def test_what_would_be_counted_again_and_again_is_counted_otherwise(
+    monkeypatch: pytest.MonkeyPatch, again: float
+) -> None:
+    """What is between two starts is counted again for each place where a chunk might end."""
     monkeypatch.undo()
-    encoding = cutline.get_encoding("o200k_base")
-    far = ("a b c d" + "\u2029" * 900) * 20
-    assert few_slices(encoding, far, 64) is None
-    assert few_slices(encoding, far, 512) is None
-    assert few_slices(encoding, far, 1 << 20) is not None
-    # One such stretch in ordinary text is counted again in few chunks only.
-    assert few_slices(encoding, "one two three\n" * 5_000 + "\u2029" * 900, 64) is not None
+    monkeypatch.setattr(counting_few, "COUNTED_AGAIN", again)
+    encoding, rng = cutline.get_encoding("o200k_base"), random.Random(8)
+    far = ("a b c d" + "1234567890" * 90) * 20
+    near = "one two three\n" * 5_000
+    seldom = f"{near}{far[:900]}{near}"
+    rules = cutline.TextChunker(encoding, 64)._rules
+    for text, is_known in ((far, False), (near, True), (seldom, again > 0), (far + near, False)):
+        finder = window_finder(text, encoding, rules, 0)
+        found = [*ChunkStream(rules).chunks(finder, 0, len(text), final=True)]
+        assert isinstance(finder._own, FewSlices)
+        assert finder._own._sums.are_known == is_known, (text[:20], again)
+        slow = ChunkFinder(text, encoding.intervals(text), rules, encoding=encoding)
+        assert found == [*ChunkStream(rules).chunks(slow, 0, len(text), final=True)]
+        start, end = sorted(rng.choices(range(len(text)), k=2))
+        assert finder._own.count(start, end) == encoding.count(text[start:end])

@@ -2,6 +2,7 @@
 
 import random
 from array import array
+from itertools import pairwise
 from time import process_time
 from typing import Any
 
@@ -16,6 +17,8 @@ from cutline.chunking.chunk_stream import ChunkStream
 from cutline.chunking.outline import Outline
 from cutline.chunking.plain_finder import PlainFinder
 from cutline.chunking.structure import Structure, nested_bitmaps, tidy_units
+from cutline.counting import few_slices as counting_few
+from cutline.counting.few_slices import few_slices
 from cutline.kernels.breaks.outlined import Places, cut_at_places
 from tests.conftest import short_or_long
 from tests.texts import NAMED_TEXTS, random_text, word_text
@@ -64,7 +67,19 @@ def check(rng: random.Random, encoding: Encoding, text: str, size: int, **option
     assert found[0] == found[1]
     if "chunk_overlap" not in options:
         assert "".join(chunk.text for chunk in found[0]) == text
+        few = few_slices(encoding, text)
+        if few is not None:
+            finder = ChunkFinder(text, few, rules, outline, encoding=encoding)
+            assert isinstance(finder._plain, PlainFinder)
+            assert found[0] == [*ChunkStream(rules).chunks(finder, 0, len(text), final=True)]
     return n_searches == 1
+
+
+@pytest.fixture(autouse=True, params=[1e9, -50.0])
+def share_that_is_counted_again(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(counting_few, "COUNTED_AGAIN", request.param)
 
 
 @short_or_long("many", 300, 20_000)
@@ -117,12 +132,15 @@ def test_deep_nesting(depth: int, size: int, seed: int) -> None:
     bitmaps = nested_bitmaps(len(text), [range(0, len(text), 40), range(0, len(text), 4)])
     outline = Outline(Structure(NAMES[:2], bitmaps, tidy_units(units)))
     rules = TextChunker(encoding, size)._rules
-    finders = [ChunkFinder(text, encoding.intervals(text), rules, outline) for _ in range(2)]
-    finders[1]._plain = None
-    quick, slow = (
+    few = few_slices(encoding, text)
+    assert few is not None
+    counters = (few, encoding.intervals(text), encoding.intervals(text))
+    finders = [ChunkFinder(text, counter, rules, outline) for counter in counters]
+    finders[2]._plain = None
+    few_quick, quick, slow = (
         [*ChunkStream(rules).chunks(finder, 0, len(text), final=True)] for finder in finders
     )
-    assert quick == slow
+    assert few_quick == quick == slow
 
 
 @pytest.mark.parametrize(
@@ -161,3 +179,26 @@ def test_units_too_large_to_stay_whole_are_counted_once_for_a_chunk() -> None:
     start = process_time()
     assert len(chunker(text)) == 3
     assert process_time() - start < 2
+
+
+def test_chunks_of_thousands_of_pieces() -> None:
+    """So many that pieces are forgotten, also where a unit begins that was counted before."""
+    rng, encoding = random.Random(12), get_encoding("o200k_base")
+    text = "".join(f"{rng.choice(('one', 'two', 'x1', '名前'))} " for _ in range(30_000))
+    starts = [text.index(" ", at) + 1 for at in range(0, len(text) - 9, 5_000)]
+    outline = Outline(
+        Structure(
+            NAMES[:1],
+            nested_bitmaps(len(text), [starts]),
+            tidy_units(pairwise([*starts, len(text)])),
+        )
+    )
+    for size in (1_500, 2_000, 9_000):
+        rules = TextChunker(encoding, size)._rules
+        few = few_slices(encoding, text)
+        assert few is not None
+        found = []
+        for counter in (few, encoding.intervals(text)):
+            finder = ChunkFinder(text, counter, rules, outline, encoding=encoding)
+            found.append([*ChunkStream(rules).chunks(finder, 0, len(text), final=True)])
+        assert found[0] == found[1]

@@ -41,6 +41,15 @@ def test_breaks_of_all_short_texts(wide: str) -> None:
         check(text, 1, 2, 5)
 
 
+@pytest.mark.parametrize("wide", ["", "é", "日", "😀"])
+@pytest.mark.parametrize("ends", ["\n\n", "\n\x0b", "\n \x0c", "\r\n", "\n\x85", "\n\n\x0b"])
+def test_line_ends_at_any_distance_from_the_ends_of_a_text(ends: str, wide: str) -> None:
+    for before, after in product((0, 1, 15, 17, 62, 63, 64, 65, 130), repeat=2):
+        text = wide + "a" * before + ends + "b" * after
+        check(text, 0, 0, len(text))
+        check(text, 0, before // 2, len(text) - after // 2)
+
+
 def test_breaks_around_all_short_rulers() -> None:
     for parts in product(("===", "--", "A", "b", "\n", " "), repeat=6):
         text = "".join(parts)

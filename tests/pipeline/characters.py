@@ -87,10 +87,24 @@ def with_runs(document: dict[str, Any]) -> None:
     model["merges"] = first + model["merges"]
 
 
+LED_TWICE = {"type": "Replace", "pattern": {"Regex": rf"\A{BLANK}"}, "content": BLANK * 2}
+"""Metaspace puts no blank before a text with one: this does."""
+
 CONFIGURATIONS: dict[str, dict[str, Any]] = {
     "llama 2": {"normalizer": [PREPEND, REPLACE], "strip": True},
     "llama 2, across words": {"normalizer": [PREPEND, REPLACE], "across": True},
     "mistral": {"pre_tokenizer": metaspace("first", False), "strip": True},
+    "a .model, as transformers 5 reads it": {
+        "normalizer": [REPLACE, LED_TWICE],
+        "pre_tokenizer": metaspace("always", False),
+        "strip": True,
+        "added": ["<x>"],
+    },
+    "a .model, as transformers 5 reads it, composed": {
+        "normalizer": [PRECOMPILED, REPLACE, LED_TWICE],
+        "pre_tokenizer": metaspace("always", True),
+        "fallback": False,
+    },
     "gemma": {"normalizer": [REPLACE], "pre_tokenizer": SPLIT},
     "gemma, across words": {"normalizer": [REPLACE], "across": True},
     "gemma 3": {"normalizer": [REPLACE], "runs": True},

@@ -14,6 +14,7 @@ from cutline.errors import VocabularyError
 from tests.pipeline.characters import (
     BLANK,
     CONFIGURATIONS,
+    LED_TWICE,
     PREPEND,
     REPLACE,
     added,
@@ -211,6 +212,16 @@ CHANGES: dict[str, Any] = {
     ),
     "steps that can remove the first": lambda document: document.update(
         normalizer={"type": "Replace", "pattern": {"String": "``"}, "content": "x"},
+        pre_tokenizer=metaspace("first", False),
+    ),
+    "may end inside what a character becomes": lambda document: (
+        document.update(normalizer={"type": "NFKC"}, pre_tokenizer=metaspace("first", False)),
+        document["added_tokens"].append(
+            added(document["model"]["vocab"]["f"], "f", normalized=True)
+        ),
+    ),
+    r"\A": lambda document: document.update(
+        normalizer={"type": "Sequence", "normalizers": [REPLACE, LED_TWICE]},
         pre_tokenizer=metaspace("first", False),
     ),
     "a merge joins": lambda document: (

@@ -241,6 +241,39 @@ CONFIGURATIONS: dict[str, Callable[[], tuple[Any, Any]]] = {
             *(at(f"[{one}]", "contiguous") for one in ("ab", "bc", "cd", "de", "e5", r"5\.", ","))
         ),
     ),
+    "t5, first": lambda: (
+        steps(
+            small_map(),
+            norm.Strip(left=False, right=True),
+            norm.Replace(tokenizers.Regex(" {2,}"), "\u2581"),
+        ),
+        pre.Metaspace(prepend_scheme="first"),
+    ),
+    "xlm-r, first": lambda: (steps(odd_map(), RUNS), pre.Metaspace(prepend_scheme="first")),
+    "deberta, of transformers 5, first": lambda: (
+        steps(replaced(r"\s{2,}|[\n\r\t]", " "), norm.NFC(), norm.Strip(left=False, right=True)),
+        pre.Metaspace(prepend_scheme="first"),
+    ),
+    "replaced, metaspace first": lambda: (
+        steps(norm.Replace("c", "E\u0301"), replaced("[.,]", "ab"), norm.NFKC(), norm.Lowercase()),
+        pre.Metaspace(prepend_scheme="first"),
+    ),
+    "rembert": lambda: (
+        steps(norm.Replace("``", '"'), norm.Replace("''", '"'), RUNS, small_map()),
+        META,
+    ),
+    "rembert, without accents": lambda: (
+        steps(
+            norm.Replace("``", '"'),
+            norm.Replace("''", '"'),
+            RUNS,
+            norm.NFKD(),
+            norm.StripAccents(),
+            norm.Lowercase(),
+            odd_map(),
+        ),
+        META,
+    ),
 }
 
 

@@ -9,6 +9,7 @@ import pytest
 
 import cutline
 from cutline.errors import VocabularyError
+from cutline.pipeline import parts
 from tests.words.tokenizers_of import tokenizer_of
 
 tokenizers = pytest.importorskip("tokenizers", reason="the oracle of these tests")
@@ -103,3 +104,75 @@ def test_marks_that_come_later_change_what_is_there(way: str) -> None:
             assert growing.count == len(tokenizer.encode(parts[1]).ids)
             growing.prepend(parts[0])
         assert growing.count == len(want)
+
+
+def test_parts_of_long_texts_do_not_cut_runs_that_are_a_token(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    norm = tokenizers.normalizers
+    tokenizer = tokenizer_of("Unigram", "nothing, at white space", random.Random(5))
+    runs = norm.Replace(tokenizers.Regex(" {2,}"), " ")
+    tokenizer.normalizer = norm.Sequence([norm.NFKC(), runs])
+    tokenizer.add_special_tokens([AddedToken(" ", normalized=True)])
+    encoding = cutline.Encoding.from_tokenizers(tokenizer)
+    monkeypatch.setattr(parts, "_PART", 1)
+    monkeypatch.setattr(parts, "_SEARCHED", 1)
+    for text in ("a        b", "ab c  d \u00a0 e  ", "  a   a  b c"):
+        want = tokenizer.encode(text, add_special_tokens=False).ids
+        assert encoding.encode(text, allowed_special="all", num_threads=2) == want
+
+
+FIRST = "t5, first", "NFC, metaspace first", "replaced, metaspace first"
+
+
+def first_with(name: str, *tokens: Any) -> Any:
+    tokenizer = tokenizer_of("Unigram", name, random.Random(5))
+    tokenizer.add_tokens([*tokens])
+    tokenizer.encode_special_tokens = True
+    return tokenizer
+
+
+@pytest.mark.parametrize("normalized", [False, True])
+@pytest.mark.parametrize("name", FIRST)
+def test_only_the_first_word_of_a_text_is_led(name: str, normalized: bool) -> None:
+    tokenizer = first_with(name, AddedToken("<x>", normalized=normalized))
+    encoding = cutline.Encoding.from_tokenizers(tokenizer)
+
+    def count(text: str) -> int:
+        return len(tokenizer.encode(text, add_special_tokens=False).ids)
+
+    rng = random.Random(name)
+    for _ in range(12):
+        letters = ["a", "b", "ab", " ", "  ", "<x>", "\u00ae", "\ufb01", "e\u0301", "\ufdfa", "c"]
+        text = "".join(rng.choices(letters, k=12))
+        assert encoding.encode_ordinary(text) == tokenizer.encode(text).ids, ascii(text)
+        counter, n = encoding.intervals(text), len(text)
+        for start in range(n):
+            counts = {end: count(text[start:end]) for end in range(start, n + 1)}
+            assert {end: counter.count(start, end) for end in counts} == counts, ascii(text)
+            for budget in (0, 2, 5):
+                want = max(end for end, tokens in counts.items() if tokens <= budget)
+                assert counter.split_at(start, budget) == want, (ascii(text), start, budget)
+        appender, prepender = encoding.appender(), encoding.prepender()
+        for at in range(n):
+            appender.append(text[at])
+            prepender.prepend(text[n - 1 - at])
+            assert appender.count == count(text[: at + 1]), ascii(text)
+            assert prepender.count == count(text[n - 1 - at :]), ascii(text)
+
+
+@pytest.mark.parametrize(
+    ("name", "token", "text"),
+    [("t5, first", "(", "\u00a9"), ("replaced, metaspace first", "f", "\ufb01"),
+     ("replaced, metaspace first", "i", "\u0130"),
+     ("NFC, metaspace first", "\u0301", "a")],
+)  # fmt: skip
+def test_a_token_inside_what_the_first_character_becomes_is_refused(
+    name: str, token: str, text: str
+) -> None:
+    """What follows it is at the start of the text, too, as `tokenizers` sees it."""
+    tokenizer = first_with(name, AddedToken(token, normalized=True))
+    if text != "a":  # a mark is refused whatever it is
+        assert sum("\u2581" in one for one in tokenizer.encode(text).tokens[1:])
+    with pytest.raises(VocabularyError, match="may end inside what"):
+        cutline.Encoding.from_tokenizers(tokenizer)

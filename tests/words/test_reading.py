@@ -379,6 +379,21 @@ REFUSED: dict[str, tuple[Change, str]] = {
         ),
         "none that fits",
     ),
+    "an added token that a newer Metaspace comes before": (
+        lambda content: content.update(
+            version="2.0",
+            added_tokens=[{"id": 1, "content": "a", "normalized": True}],
+            normalizer={"type": "MetaspaceNormalizer", "replacement": "▁", "prepend": "always"},
+            pre_tokenizer=None,
+        ),
+        "that Metaspace has led already",
+    ),
+    "a newer added token that is a word": (
+        lambda content: content.update(
+            version="2.0", added_tokens=[{"id": 1, "content": "a", "single_word": True}]
+        ),
+        "single_word",
+    ),
     "no score": (model(vocab=[["a"]]), 'place 0, is \\["a"\\] instead of'),
     "an infinite score": (model(vocab=[["a", float("inf")]]), "a finite number"),
     "a score that no float holds": (model(vocab=[["a", 10**400]]), "a finite number"),
@@ -468,7 +483,25 @@ REFUSED: dict[str, tuple[Change, str]] = {
         )
     },
     "a prefix of the text": (normalizers({"type": "Prepend", "prepend": "▁"}, RUNS), "Prepend"),
-    "runs before a change": (normalizers(RUNS, {"type": "Lowercase"}), "steps after it change"),
+    "runs before a change, and a strip": (
+        normalizers(STRIP, RUNS, {"type": "Lowercase"}),
+        "steps after it change",
+    ),
+    "runs of what a step made": (
+        normalizers({"type": "NFKC"}, RUNS, {"type": "Lowercase"}),
+        "steps before it may make blanks",
+    ),
+    "runs that a step replaces": (
+        normalizers(RUNS, {"type": "Replace", "pattern": {"String": " "}, "content": "b"}),
+        "steps after it change blanks",
+    ),
+    "runs before a change inside words": (
+        lambda content: (
+            normalizers(RUNS, {"type": "Lowercase"})(content),
+            setting("pre_tokenizer", None)(content),
+        )[0],
+        "runs are parts of words",
+    ),
     "runs inside words": (
         lambda content: (normalizers(RUNS)(content), setting("pre_tokenizer", None)(content))[0],
         "runs are parts of words",

@@ -78,6 +78,7 @@ def test_long_texts_of_one_kind(kind: str, tmp_path: Path) -> None:
         "a\n" * 5_000,
         "\u4e16" * 3_000 + " b" * 999,
         " " * 999,
+        "a b c " * 70 + "d" * 3_000 + " e f" * 90,  # far apart after short words
     ):
         parts = partial(entangled, pipeline, text)
         dense, sparse = (WordIntervals(kernel, text, parts, gap=gap) for gap in (0, 32))

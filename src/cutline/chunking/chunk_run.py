@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from operator import sub
 from typing import TYPE_CHECKING
 
@@ -128,9 +129,5 @@ class ChunkRun:
 
 
 def each_chunk(found: Iterable[Chunk | ChunkRun]) -> Iterator[Chunk]:
-    """Yield the chunks, one by one."""
-    for item in found:
-        if isinstance(item, ChunkRun):
-            yield from item
-        else:
-            yield item
+    """Return an iterator over the chunks, one by one."""
+    return chain.from_iterable(item if isinstance(item, ChunkRun) else (item,) for item in found)

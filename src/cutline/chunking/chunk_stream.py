@@ -19,7 +19,7 @@ from cutline.errors import SurrogateError
 if TYPE_CHECKING:
     from cutline.protocols import SliceCounter, TokenCounter
 
-__all__ = ["ChunkStream", "chunk_parts", "window_finder"]
+__all__ = ["ChunkStream", "chunk_parts", "counter_for", "window_finder"]
 
 WINDOW_CHARACTERS = 1 << 19  # fit a cache
 _SHARE = 8  # of a text that has come, a chunk waits for no more than this part
@@ -188,9 +188,9 @@ def _ahead(encoding: "TokenCounter", rules: Rules) -> int | None:
     return max(known) + LOOK_AHEAD if len(known) == len(bounds) else None
 
 
-def _counter_for(text: str, encoding: "TokenCounter", rules: Rules) -> "SliceCounter":
+def counter_for(text: str, encoding: "TokenCounter", rules: Rules) -> "SliceCounter":
     """Make what counts the slices of a text that is cut once."""
-    few = few_slices(encoding, text, rules.chunk_size) if asks_few(rules) else None
+    few = few_slices(encoding, text) if asks_few(rules) else None
     return encoding.intervals(text) if few is None else few
 
 
@@ -199,7 +199,7 @@ def window_finder(
 ) -> ChunkFinder:
     """Make what cuts a window once; it begins at `base`: errors name offsets in the whole text."""
     try:
-        counter = _counter_for(text, encoding, rules)
+        counter = counter_for(text, encoding, rules)
         return ChunkFinder(text, counter, rules, offset=base, encoding=encoding, end_name=end_name)
     except SurrogateError:
         utf8_of(text, base)

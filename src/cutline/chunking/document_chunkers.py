@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 
 from cutline.checks import checked_flag
 from cutline.chunking.chunk_finder import ChunkFinder
-from cutline.chunking.chunk_stream import ChunkStream
+from cutline.chunking.chunk_stream import ChunkStream, counter_for
 from cutline.chunking.chunker import USUAL_FILL
 from cutline.chunking.chunkers import TextChunker, TextOptions
 from cutline.chunking.cutting_apart import cut_each
@@ -64,7 +64,8 @@ class _StructureChunker(TextChunker):
         return cut_each(barriers.stretches(text, finder.outline), finder.within, rules)
 
     def _finder_once(self, text: str, rules: Rules) -> ChunkFinder:
-        return self._finder(text, rules)
+        outline, counter = self._outline(text), counter_for(text, self._encoding, rules)
+        return ChunkFinder(text, counter, rules, outline, encoding=self._encoding)
 
     @property
     def isolated(self) -> bool:

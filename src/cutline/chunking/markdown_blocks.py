@@ -9,7 +9,7 @@ import re
 from functools import cache
 from typing import Any, Final, NamedTuple
 
-from cutline.chunking.structure import source_bytes
+from cutline.chunking.structure import parsed_source
 from cutline.extras import need
 from cutline.kernels.breaks.markdown import Block, BlockReader
 
@@ -45,13 +45,17 @@ def read_blocks(text: str) -> Blocks:
     """
     # With tabs, pulldown-cmark reports spans of items that begin in the line above.
     content = text.removeprefix("\ufeff")
-    source = source_bytes(content.expandtabs(4) if "\t" in content else content)
+    parsed, source = parsed_source(content.expandtabs(4) if "\t" in content else content)
     found = BlockReader(text, source, MOST_DEPTH, _title_end)
     if source.startswith((b"---", b"+++")):  # only at the beginning of a document
         event, span = next(_parser(metadata=True).events_with_range(source.decode()))
         if isinstance(event, dict) and "MetadataBlock" in event.get("Start", ""):
             found.add_front_matter(span["start"], span["end"])
-    found.read(_parser().events_with_range(found.source.decode()))
+            parsed = found.source.decode()
+    if parsed is text:
+        # It will keep the UTF-8 that the parser asks it for, as long as it lives.
+        parsed = "".join((parsed, ""))
+    found.read(_parser().events_with_range(parsed))
     return Blocks(tuple(found.blocks), found.gaps, found.rows)
 
 
@@ -62,7 +66,9 @@ def _title_end(heading: bytes) -> int:
     content = heading.rstrip()
     is_atx = b"\n" not in content
     content = _without_closing(content) if is_atx else content[: content.rindex(b"\n")].rstrip()
-    found = _ATTRIBUTES.search(content, max(0, len(content) - _MOST_ATTRIBUTES))
+    # Patterns are tried only where they can match: they are looked for byte by byte.
+    first = content.find(b"{", max(0, len(content) - _MOST_ATTRIBUTES))
+    found = _ATTRIBUTES.search(content, first) if first >= 0 and content[-1:] == b"}" else None
     if found is None:
         return len(heading)
     content = content[: found.start()].rstrip()
@@ -71,7 +77,7 @@ def _title_end(heading: bytes) -> int:
 
 def _without_closing(line: bytes) -> bytes:
     """Return a heading without the `##` that may close it."""
-    found = _CLOSING.search(line)
+    found = _CLOSING.search(line) if line.endswith(b"#") else None
     return line if found is None else line[: found.start()].rstrip()
 
 

@@ -68,27 +68,27 @@ def markdown_structure(text: str) -> Structure:
     """
     # In tuples, which the garbage collector need not look through again and again.
     blocks, gaps, rows = read_blocks(text)
-    top = (block for block in blocks if not block.depth)
+    top = [block for block in blocks if not block.depth]
+    whole = [block for block in blocks if block.kind in _WHOLE]
     groups = tuple(tuple(group) for _, group in groupby(top, key=_is_heading))
     levels: list[list[int]] = [[] for _ in _NAMES]
     levels[-2:] = gaps, rows
+    levels[_BLOCK] = [block.start for block in top if "heading" not in (block.kind, block.previous)]
     for group in groups:
-        if _is_heading(group[0]):
-            levels[min(heading.level for heading in group) - 1].append(group[0].start)
-        else:
-            levels[_BLOCK].extend(block.start for block in group if block.previous != "heading")
+        if group[0].kind == "heading":
+            levels[min([heading.level for heading in group]) - 1].append(group[0].start)
     for block in blocks:
-        if block.depth and block.previous not in ("", "heading"):
-            levels[_BLOCK + min(block.depth, 2)].append(block.start)
+        if (depth := block.depth) and block.previous not in ("", "heading"):
+            levels[_BLOCK + min(depth, 2)].append(block.start)
     return Structure(
         _NAMES,
         nested_bitmaps(len(text), levels),
-        tidy_units(chain(_units(blocks, groups), _rows(blocks, rows))),
+        tidy_units(chain(_units(whole, groups), _rows(whole, rows))),
         tuple(heading_paths(_headings(groups))),
-        tuple((block.start, block.end, block.kind) for block in blocks if block.kind in _REGIONS),
+        tuple([(block.start, block.end, block.kind) for block in whole if block.kind in _REGIONS]),
         table_headers=tuple(
             (below, block.end, text[block.start : below])
-            for block in blocks
+            for block in whole
             if block.kind == "table"
             for below in (_after_lines(text, block.start, 2),)
         ),
@@ -115,7 +115,7 @@ def _rows(blocks: Iterable[Block], cuts: Sequence[int]) -> Iterator[tuple[int, i
 def _headings(groups: Iterable[Sequence[Block]]) -> Iterator[Iterator[tuple[int, int, str]]]:
     """Yield the groups that `heading_paths` takes; not all at once, where headings are many."""
     for group in groups:
-        if _is_heading(group[0]):
+        if group[0].kind == "heading":
             yield ((heading.start, heading.level, heading.title) for heading in group)
 
 
@@ -123,17 +123,16 @@ def _is_heading(block: Block) -> bool:
     return block.kind == "heading"
 
 
-def _units(blocks: Iterable[Block], groups: Sequence[Sequence[Block]]) -> Iterable[tuple[int, int]]:
+def _units(whole: Iterable[Block], groups: Sequence[Sequence[Block]]) -> Iterable[tuple[int, int]]:
     """Yield the spans to keep whole; a block after a heading includes the heading."""
     headed: dict[int, int] = {}
     for group, following in pairwise(groups):
-        if _is_heading(group[0]):
+        if group[0].kind == "heading":
             start, first = group[0].start, following[0]
             headed[first.start] = start
             yield start, first.end
             if first.kind != "table":  # its rows are units, the first one with its head
                 # Never cut right after a heading, even where its block is too large.
                 yield start, first.start + 1
-    for block in blocks:
-        if block.kind in _WHOLE:
-            yield headed.get(block.start, block.start), block.end
+    for block in whole:
+        yield headed.get(block.start, block.start), block.end

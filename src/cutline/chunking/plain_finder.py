@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Protocol, TypeGuard
 from cutline.chunking.chunk_run import ChunkRun
 from cutline.chunking.rules import ENDLESS, Rules
 from cutline.counting import IntervalCounter
-from cutline.counting.few_slices import LEAST_TOKENS
+from cutline.counting.few_slices import LEAST_TOKENS, FewSlices
 from cutline.kernels.breaks.best_break import cut_at_breaks
 from cutline.kernels.breaks.outlined import cut_at_places
 from cutline.kernels.breaks.overlaps import Overlap
@@ -91,8 +91,9 @@ class PlainFinder:
         offset: the text's offset in the source.
         end: the name of the boundary at the end of the last chunk.
         sending: what is sent for a slice, with nothing after it; None: the slice alone.
-        outline: the text's structure, if it has one: for an `IntervalCounter` and levels that
-            all are known, with nothing else that limits a chunk, and not for `stable`.
+        outline: the text's structure, if it has one: for an `IntervalCounter` or `FewSlices`
+            and levels that all are known, with nothing else that limits a chunk, and not for
+            `stable`.
     """
 
     def __init__(
@@ -182,6 +183,11 @@ class PlainFinder:
         """
         counter, sending, more = self._counter, self._sending, dict[int, int]()
         renew = None if sending is None else partial(sending.limits_from, more)
+        if self._outline is not None and isinstance(counter, FewSlices):
+            rows = counter.cut_at_places(
+                self._outline.places, floor, until, self._size, self._min_fill, self._kinds
+            )
+            return rows, _NOWHERE
         if self._outline is not None and isinstance(counter, IntervalCounter):
             rows = cut_at_places(
                 counter, self._outline.places, start, floor, until, self._size, self._min_fill,

@@ -17,13 +17,14 @@ __all__ = [
     "heading_paths",
     "line_starts",
     "nested_bitmaps",
+    "parsed_source",
     "sections_of",
     "source_bytes",
     "tidy_units",
 ]
 
 LINE_END = re.compile(r"\r\n?|\n")
-_LONE_RETURN = re.compile(rb"\r(?!\n)")
+_LONE_RETURN = re.compile(r"\r(?!\n)")
 _OFFSET = itemgetter(0)
 _END = itemgetter(1)
 _MOST_TITLE: Final = 200
@@ -185,12 +186,22 @@ def line_starts(text: str) -> list[int]:
 
 
 def source_bytes(text: str) -> bytes:
-    r"""Return a text for a parser: UTF-8 with the same lines.
+    """Return a text for a parser, as UTF-8: see `parsed_source`."""
+    return parsed_source(text)[1]
+
+
+def parsed_source(text: str) -> tuple[str, bytes]:
+    r"""Return a text for a parser: with the same lines, as a str and as UTF-8.
 
     Lone \r, which parsers support badly, become \n; lone surrogates, which are not Unicode, "?".
     """
-    source = text.encode(errors="replace")
-    return _LONE_RETURN.sub(b"\n", source) if b"\r" in source else source
+    if "\r" in text:
+        text = _LONE_RETURN.sub("\n", text)
+    try:
+        return text, text.encode()
+    except UnicodeEncodeError:
+        source = text.encode(errors="replace")
+        return source.decode(), source
 
 
 def nested_bitmaps(length: int, levels: Sequence[Iterable[int]]) -> tuple[bitarray, ...]:

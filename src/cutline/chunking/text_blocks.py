@@ -7,10 +7,11 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from cutline.chunking.plain_finder import overlap_of
+from cutline.chunking.plain_finder import asks_few, overlap_of
 from cutline.chunking.rules import ENDLESS, Rules
 from cutline.chunking.stretch import END
 from cutline.chunks import Chunk
+from cutline.counting import few_slices
 from cutline.counting.cutting import BOUNDARIES
 from cutline.encoding import Encoding
 from cutline.kernels.breaks import text_blocks
@@ -93,6 +94,7 @@ def _at_breaks(encoding: TokenCounter, rules: Rules) -> dict[str, Any] | None:
         "stable": rules.stable,
         "names": (*(level.name for level in levels), END),
         "overlap": overlap_of(rules),
+        "share": few_slices.COUNTED_AGAIN if asks_few(rules) else -1.0,
     }
 
 

@@ -12,7 +12,7 @@ from cutline.chunks import Chunk, checked_sizes, too_large
 from cutline.counting.windows import longest_fit
 from cutline.errors import OffsetError
 from cutline.kernels.base.chunks import make_chunks
-from cutline.kernels.cut.windows import Cutter, code_points
+from cutline.kernels.cut.windows import Cutter, count_code_points
 from cutline.protocols import SliceCounter
 from cutline.text_encoder import TextEncoder
 
@@ -54,8 +54,7 @@ def split(encoding: TextEncoder, text: str, chunk_size: int, chunk_overlap: int)
     rows = cutter.cut_all(min(chunk_size, most), min(chunk_overlap, most))
     cutter.close()
     if not isinstance(owner, str):
-        rows[1::4] = code_points(owner, rows[1::4])
-        rows[4::4] = code_points(owner, rows[4::4]) if chunk_overlap else rows[1:-4:4]
+        count_code_points(owner, rows, shares=bool(chunk_overlap))
     reached = rows[-3] if len(rows) else 0
     chunks = make_chunks(Chunk, text, rows, BOUNDARIES, offset=0, index=0)
     if reached < len(text):

@@ -1,4 +1,4 @@
-"""Slices of a text of which few are counted, each of many tokens: after a pass as fast as `count`.
+"""Slices of a text of which few are counted, each of many tokens: in a pass as fast as `count`.
 
 Source: docs/counting.md, "Few slices".
 """
@@ -9,9 +9,10 @@ from functools import cached_property
 
 from cutline.checks import utf8_of
 from cutline.counting.intervals import IntervalCounter
-from cutline.kernels.breaks.few_breaks import count_few, cut_few_at_breaks
+from cutline.kernels.breaks.best_break import cut_at_breaks
+from cutline.kernels.breaks.outlined import Places, cut_at_places, cut_pieces_at_places
 from cutline.kernels.breaks.overlaps import Overlap
-from cutline.kernels.breaks.piece_breaks import PieceSums
+from cutline.kernels.breaks.piece_breaks import PieceSums, count_pieces, cut_pieces_at_breaks
 from cutline.protocols import LimitsFrom
 from cutline.text_encoder import TextEncoder
 
@@ -20,18 +21,20 @@ __all__ = ["LEAST_TOKENS", "FewSlices", "few_slices"]
 LEAST_TOKENS = 64
 """Of a slice."""
 SHARE = 0.25
-"""Of a slice's tokens at most is what is counted again at one of its ends, on average."""
+"""Of a slice's tokens at most is what is counted again at one of its ends, on average: by runs."""
+COUNTED_AGAIN = 2.0
+"""As many times as a text has bytes, parts of it may be counted again at the ends of slices."""
 
 
-def few_slices(encoding: object, text: str, n: int) -> "FewSlices | None":
+def few_slices(encoding: object, text: str) -> "FewSlices | None":
     """Return what counts few slices of a text, none of which shares text with another.
 
-    None: another counter is needed, because the encoding changes the text, or its pieces are long.
+    None: another counter is needed, because the encoding changes the text, or its pieces are not
+    found by an automaton that tells which characters are always apart.
 
     Args:
         encoding: counts.
         text: any text.
-        n: tokens of a slice.
 
     Raises:
         SurrogateError: (a ValueError) the text has a surrogate.
@@ -40,14 +43,17 @@ def few_slices(encoding: object, text: str, n: int) -> "FewSlices | None":
         return None
     if encoding._changes(text):
         return None
-    sums = PieceSums(encoding, text, SHARE * n, utf8_of(text))
+    sums = PieceSums(encoding, text, COUNTED_AGAIN, utf8_of(text))
     return FewSlices(encoding, text, sums) if sums.are_known else None
 
 
 class FewSlices:
     """Counts the slices of a text like `IntervalCounter`, which it makes for what is not its own.
 
-    Cost: a count encodes up to some hundred characters at both ends of the slice.
+    That is slices that begin long before one that was counted, and all from where it counted much
+    again.
+
+    Cost: what is counted again at the ends of slices is no more than a few times the text.
     """
 
     def __init__(self, encoding: TextEncoder, text: str, sums: PieceSums) -> None:
@@ -59,7 +65,8 @@ class FewSlices:
 
     def count(self, start: int, end: int) -> int:
         """Count the tokens of a slice, whose offsets are right."""
-        return count_few(self._sums, start, end)
+        tokens = count_pieces(self._sums, start, end)
+        return tokens if tokens >= 0 else self._all.count(start, end)
 
     def count_many(self, spans: Sequence[tuple[int, int]]) -> Iterable[int]:
         """Count the tokens of many slices."""
@@ -80,6 +87,27 @@ class FewSlices:
         overlap: Overlap | None,
         renew: LimitsFrom | None,
     ) -> tuple[memoryview, int]:
-        """Cut at the last breaks that fit; see `kernels/breaks/few_breaks`."""
+        """Cut at the last breaks that fit; see `kernels/breaks/piece_breaks`."""
         assert overlap is None
-        return cut_few_at_breaks(self._sums, floor, until, n, min_fill, kinds, renew)
+        assert renew is None
+        if self._sums.are_known:
+            rows, fit_end = cut_pieces_at_breaks(self._sums, floor, until, n, min_fill, kinds)
+            if rows or self._sums.are_known:
+                return rows, fit_end
+        return cut_at_breaks(self._all, floor, floor, until, n, min_fill, kinds, stable=False)
+
+    def cut_at_places(
+        self,
+        places: Places,
+        floor: int,
+        until: int,
+        n: int,
+        min_fill: float,
+        kinds: "array[int]",
+    ) -> memoryview:
+        """Cut at the last places and breaks that fit; see `kernels/breaks/outlined`."""
+        if self._sums.are_known:
+            rows = cut_pieces_at_places(self._sums, places, floor, until, n, min_fill, kinds)
+            if rows or self._sums.are_known:
+                return rows
+        return cut_at_places(self._all, places, floor, floor, until, n, min_fill, kinds)

@@ -14,12 +14,15 @@ from cutline.formats.stages import make_steps
 from cutline.formats.tokenizer_json import Part, TokenizerJson, refused
 from cutline.normalizing import Lead, Prepend, Replace, Step, Unknown
 from cutline.spec import AddedToken, TokenizerSpec
-from cutline.words.first_word import keeps_start
+from cutline.words.first_word import found_in_first, keeps_start
 
 __all__ = ["before_bytes", "character_spec", "is_over_characters", "make_character_spec"]
 
 _TO_BLANK: Final = Replace(BLANK, " ")
 _FROM_BLANK: Final = Replace(" ", BLANK)
+_FROM_BLANK_WRITTEN: Final = {"type": "Replace", "pattern": {"String": " "}, "content": BLANK}
+# So transformers 5 writes the leading blank of sentencepiece, which texts that begin with one get.
+_LED_TWICE: Final = {"type": "Replace", "pattern": {"Regex": r"\A▁"}, "content": BLANK * 2}
 
 
 class _Preparation(NamedTuple):
@@ -165,7 +168,8 @@ def _needed(
 
 
 def _prepare(parsed: TokenizerJson, source: str) -> _Preparation:
-    steps = make_steps(parsed.normalizers, source)
+    is_led_twice = _is_led_twice(parsed)
+    steps = make_steps(parsed.normalizers[: -1 if is_led_twice else None], source)
     replaces = _FROM_BLANK in steps
     for token in parsed.added_tokens:
         _check_added(token, replaces, source)
@@ -173,6 +177,10 @@ def _prepare(parsed: TokenizerJson, source: str) -> _Preparation:
         why = "after blanks are replaced, nothing else may be done"
         raise refused(source, "normalizer", list(parsed.normalizers), why)
     match parsed.pre_tokenizers:
+        case [part] if is_led_twice:
+            return _Preparation(
+                (*_with_blanks(steps), Prepend(" ")), splits=part.get("split", True)
+            )
         case [] if replaces:
             return _Preparation(_with_blanks(steps))
         case [{"type": "Split", "pattern": {"String": " "}}] if replaces:
@@ -182,6 +190,8 @@ def _prepare(parsed: TokenizerJson, source: str) -> _Preparation:
             if scheme == "first" and not all(map(keeps_start, steps)):
                 why = "with steps that can remove the first character of a text"
                 raise refused(source, "pre_tokenizer", part, why)
+            if scheme == "first":
+                _check_first(parsed.added_tokens, steps, source)
             return _Preparation(
                 _with_blanks(steps), scheme != "never", scheme == "first", part.get("split", True)
             )
@@ -189,6 +199,21 @@ def _prepare(parsed: TokenizerJson, source: str) -> _Preparation:
         source, "pre_tokenizer", list(parsed.pre_tokenizers) or None,
         "a model over characters needs Metaspace, or blanks replaced by U+2581",
     )  # fmt: skip
+
+
+def _is_led_twice(parsed: TokenizerJson) -> bool:
+    """Return whether each text gets a leading blank by a Metaspace, also if it begins with one.
+
+    So it is if all that the Metaspace sees is whole texts: no added token is found in normalized
+    ones.
+    """
+    return (
+        [*parsed.normalizers[-2:]] == [_FROM_BLANK_WRITTEN, _LED_TWICE]
+        and len(parsed.pre_tokenizers) == 1
+        and parsed.pre_tokenizers[0].get("replacement") == BLANK
+        and _scheme(parsed.pre_tokenizers[0], "") == "always"
+        and not any(token.normalized for token in parsed.added_tokens)
+    )
 
 
 def _check_added(token: AddedToken, replaces: bool, source: str) -> None:
@@ -202,6 +227,17 @@ def _check_added(token: AddedToken, replaces: bool, source: str) -> None:
     if not replaces and (BLANK in token.content or " " in token.content):
         why = "here U+2581 and blanks are the same"
         raise refused(source, "added token", token.content, why)
+
+
+def _check_first(tokens: Sequence[AddedToken], steps: Sequence[Step], source: str) -> None:
+    """Refuse added tokens after which `tokenizers` may see the start of a text once more."""
+    normalized = (token.content for token in tokens if token.normalized)
+    if (text := found_in_first(steps, normalized)) is not None:
+        why = (
+            "it is searched for in normalized text and may end inside what a character becomes; "
+            'what follows it may be prefixed, by Metaspace with "first"'
+        )
+        raise refused(source, "added token", text, why)
 
 
 def _scheme(part: Part, source: str) -> str:

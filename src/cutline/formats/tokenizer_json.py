@@ -133,6 +133,9 @@ def parts_before_model(document: Part, source: str) -> tuple[list[Part], list[Pa
     Raises:
         VocabularyError: names the part that is damaged or not supported.
     """
+    if is_newer(document):
+        why = "single_word, which `tokenizers` 1 judges by what is left of the text"
+        _refuse_added(document, "single_word", why, source)
     before = [*flat(document.get("normalizer"), "normalizers", source, "normalizer")]
     splitters = [*flat(document.get("pre_tokenizer"), "pretokenizers", source, "pre_tokenizer")]
     if not before or before[-1]["type"] != "MetaspaceNormalizer":
@@ -146,8 +149,17 @@ def parts_before_model(document: Part, source: str) -> tuple[list[Part], list[Pa
     drops = part.get("drop_whitespace", False)
     if (splitters and not splits) or (drops and not (splits and scheme == "always")):
         raise refused(source, "normalizer", part, "the pre-tokenizer is none that fits")
+    why = "it is searched for in text that Metaspace has led already, as of version 2"
+    _refuse_added(document, "normalized", why, source)
     space = {"type": "Metaspace", "replacement": written, "prepend_scheme": scheme, "split": splits}
     return before, [*([{"type": "WhitespaceSplit"}] if drops else []), space]
+
+
+def _refuse_added(document: Part, flag: str, why: str, source: str) -> None:
+    """Refuse added tokens with a flag."""
+    for token in document.get("added_tokens") or []:
+        if isinstance(token, dict) and token.get(flag):
+            raise refused(source, "added token", token.get("content"), why)
 
 
 def template_of(

@@ -34,6 +34,7 @@ Which kernel reads what, room by room; a room reads only rooms above it::
       caches.pxd      pieces                           -> what encoding them gave
       runs            text + caches                    -> the counts of what lies between blanks
       batches         pieces + bpe + caches            -> tokens, a batch at a time
+      counted_pieces  batches of pieces                -> their ends, with the tokens before
       few_starts.pxd  few places of a text, with the tokens before them
       run_counts      text + runs + batches            -> counts
       encoder         text + scan + batches            -> lists, arrays, counts
@@ -98,7 +99,7 @@ Which kernel reads what, room by room; a room reads only rooms above it::
       spelled_breaks  the same, by those of a spelling -> cuts there
       few_breaks      the same, few slices of a text   -> cuts there
       run_breaks      few_breaks, by counts of runs    -> cuts there
-      piece_breaks    few_breaks, by those of pieces   -> cuts there
+      piece_breaks    counted_breaks, by pieces        -> cuts there
       outlined        text + its structure + interval  -> cuts at the best places within a budget
       markdown        text + events of its parser      -> its blocks
       json_elements   JSON                             -> its elements

@@ -29,8 +29,10 @@ from cutline.spec import AddedToken, TokenizerSpec
 from cutline.text_encoder import TextEncoder
 from cutline.vocabulary import Vocabulary
 from cutline.words.char_rules import CharRules
+from cutline.words.first_word import found_in_first
 from cutline.words.models import Unigram, WordPiece
 from cutline.words.splitting import Metaspace
+from cutline.words.steps import Collapse, CollapseWhite
 
 __all__ = ["WordPipeline"]
 
@@ -60,9 +62,11 @@ class WordPipeline(Pipeline):
         space = next((one for one in spec.splitters if isinstance(one, Metaspace)), None)
         self._meta = b"" if space is None else space.replacement.encode()
         self._only_first = space is not None and space.prepend == "first"
+        if self._only_first:
+            _check_added(spec)
         self._strips_raw = any(rules.strips_raw) and not rules.splits_white
         raw = CharMap(self._characters, rules.maker)
-        plain = CharMap(rules.plain.characters, rules.maker)
+        plain = CharMap(rules.plain.characters, rules.plain.maker)
         self.kernel = WordEncoder(raw, plain, *self._tables(spec, model))
         self._searches_normalized = bool(self.finder_of_normalized.texts)
 
@@ -463,6 +467,17 @@ def _check_model(spec: TokenizerSpec, model: WordPiece | Unigram) -> None:
         )
 
 
+def _check_added(spec: TokenizerSpec) -> None:
+    """Refuse added tokens after which `tokenizers` may see the start of a text once more."""
+    tokens = (token.content for token in spec.added_tokens if token.normalized)
+    if (text := found_in_first(spec.normalizer, tokens)) is not None:
+        raise VocabularyError(
+            f"the added token {text!r} is searched for in normalized text and may end inside what "
+            'a character becomes; what follows it may be prefixed, by Metaspace with "first"; '
+            "cutline.wrap(tokenizer) counts and cuts with any tokenizer"
+        )
+
+
 def _trace(steps: tuple[Step, ...], text: str) -> Traced:
     return trace(Traced.of(text), steps)
 
@@ -522,6 +537,9 @@ class _SafePoints:
         self._edges = {edge for text in texts if text for edge in (text[0], text[-1])}
         self._looks_around = any(one.lstrip or one.rstrip or one.single_word for one in tokens)
         self._are_changed = any(one.normalized for one in tokens)
+        # A token of white space may be what becomes of a whole run.
+        self._are_runs = any(isinstance(one, Collapse | CollapseWhite) for one in steps)
+        self._are_runs &= self._are_changed and any(one in SPACE for one in set().union(*texts))
         self._normal = pipeline.normal_of
 
     def find(self, text: str, begin: int = 0) -> list[int]:
@@ -539,7 +557,7 @@ class _SafePoints:
 
     def _find(self, text: str, begin: int, gap: int) -> list[int]:
         points = self._char_map.sure_starts(text, begin, gap)
-        if not self._within and not self._looks_around:
+        if not (self._within or self._looks_around or self._are_runs):
             return points
         return [point for point in points if not self._crosses(text[point - 1], text[point])]
 
@@ -555,6 +573,8 @@ class _SafePoints:
 
     def _touches(self, before: str, after: str) -> bool:
         if (before, after) in self._within:
+            return True
+        if self._are_runs and before in SPACE and after in SPACE:
             return True
         if not self._looks_around:
             return False

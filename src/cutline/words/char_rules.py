@@ -11,10 +11,11 @@ import numpy as np
 
 from cutline.errors import PatternError, VocabularyError
 from cutline.kernels.words.images import ImageMaker
-from cutline.normalizing import SPACE, Form, Lower, Prepend, Step, Strip
+from cutline.normalizing import SPACE, Form, Lower, Prepend, Replace, Step, Strip
 from cutline.pretokenize.charset import CODE_POINTS
 from cutline.words.beginnings import BeginsAnew
 from cutline.words.characters import members_of
+from cutline.words.first_word import keeps_start
 from cutline.words.neighbours import LEFT, NO_CHARACTER, RIGHT, flagger
 from cutline.words.precompiled import Precompiled
 from cutline.words.splitting import Metaspace, SplitClass, Splitter, WhitespaceSplit
@@ -100,11 +101,13 @@ class CharRules:
         self.prefix = self._metaspace is not None and self._metaspace.prepend != "never"
         first, self.char_steps, last = _in_three(steps)
         self.collapses = self._collapses(last)
+        self._collapses_first = self._is_collapsed_first()
+        self.collapses |= self._collapses_first
         self.strips_raw = first.left, first.right
         self.last_strip = self._last_strip(last)
         self.strips_end = self.last_strip.right
         self._check_raw_strip(first)
-        self.maker = self._image_maker()
+        self.maker = self._image_maker(collapses=self.collapses)
         self._flaggers = [
             flagger(step, self.char_steps[place + 1 :])
             for place, step in enumerate(self.char_steps)
@@ -130,6 +133,22 @@ class CharRules:
             )
         if self._classes[ord(" ")] != self._classes[ord(space.replacement)]:
             raise _refused(runs[0], "a pre-tokenizer treats the replacement unlike a blank")
+        return True
+
+    def _is_collapsed_first(self) -> bool:
+        """Return whether runs of blanks count as one, but not those that steps make of others.
+
+        Raises:
+            VocabularyError: what steps make of blanks is not known to be that.
+        """
+        runs = [step for step in self.char_steps if isinstance(step, Collapse)]
+        if not runs:
+            return False
+        if self.splits_white:
+            raise _refused(runs[0], "white space ends words, and steps after it change characters")
+        self._collapses((runs[0],))
+        if self._normalized(" ") != " ":
+            raise _refused(runs[0], "steps after it change blanks")
         return True
 
     def _last_strip(self, last: tuple[Step, ...]) -> Strip:
@@ -173,10 +192,10 @@ class CharRules:
         texts, flags = self.characters(block)
         return [self._image_of(text, flag) for text, flag in zip(texts, flags, strict=True)]
 
-    def _image_maker(self) -> ImageMaker:
+    def _image_maker(self, *, collapses: bool) -> ImageMaker:
         space = self._metaspace
         replacement, splits = ("", False) if space is None else (space.replacement, space.splits)
-        return ImageMaker(self._classes, self._ways, replacement, splits, self.collapses)
+        return ImageMaker(self._classes, self._ways, replacement, splits, collapses)
 
     def _image_of(self, text: str, flags: int = 0) -> Image:
         written, first, last = self.maker.image_of(text)
@@ -188,6 +207,8 @@ class CharRules:
     def plain(self) -> "CharRules":
         """The rules for text that is normalized already."""
         rules = copy(self)
+        if self._collapses_first:
+            rules.maker, rules._collapses_first = self._image_maker(collapses=False), False
         rules.char_steps, rules._flaggers, rules._cr_flags = (), [], 0
         rules.strips_raw, rules.last_strip = (False, False), _NO_STRIP
         return rules
@@ -212,7 +233,25 @@ class CharRules:
             flags = bytearray(map(or_, flags, map(self._flags_of_stripping, texts)))
         if block == 0:
             flags[ord("\r")] |= self._cr_flags
+        if self._collapses_first:
+            texts, flags = self._unlike_blanks(first, texts, flags)
         return texts, flags
+
+    def _unlike_blanks(
+        self, first: int, texts: list[str], flags: bytearray
+    ) -> tuple[list[str], bytearray]:
+        """Write the replacement for blanks that others became: they are in no run that collapses.
+
+        What vanishes was between two runs, not inside of one.
+        """
+        assert self._metaspace is not None
+        blank = ord(" ") - first
+        texts = [
+            text if place == blank else text.replace(" ", self._metaspace.replacement)
+            for place, text in enumerate(texts)
+        ]
+        gone = bytes(0 if text else LEFT | RIGHT for text in texts)
+        return texts, bytearray(map(or_, flags, gone))
 
     def begin_anew(self, text: str) -> list[int]:
         """Return the places, 0 apart, of characters before which a text can be cut to normalize it.
@@ -251,8 +290,10 @@ class CharRules:
         r"""Say whether `\r\n` is anything else than `\r` and `\n`."""
         if not any(isinstance(step, Precompiled) for step in self.char_steps):
             return 0
-        whole = self._image_of(self._normalized("\r\n")).text
-        apart = self._image_of(self._normalized("\r") + self._normalized("\n")).text
+        texts = self._normalized("\r\n"), self._normalized("\r") + self._normalized("\n")
+        if self._collapses_first:
+            return 0 if texts[0] == texts[1] else RIGHT
+        whole, apart = (self._image_of(text).text for text in texts)
         return 0 if self._as_one_run(whole) == self._as_one_run(apart) else RIGHT
 
     def _flags_of_stripping(self, text: str) -> int:
@@ -297,7 +338,7 @@ def _metaspace_of(splitters: tuple[Splitter, ...]) -> Metaspace | None:
 def _check_first(space: Metaspace, steps: tuple[Step, ...]) -> None:
     """Refuse steps after which the first word may not be at the start of the text any more."""
     for step in steps:
-        if not isinstance(step, Form | Lower):
+        if not keeps_start(step):
             why = f"{step!r} can remove the first character of a text, and then there is no prefix"
             raise _refused(space, why, kind=PatternError)
 
@@ -363,11 +404,19 @@ def _in_three(steps: tuple[Step, ...]) -> tuple[Strip, tuple[Step, ...], tuple[S
             if not all(map(_keeps_blanks, steps[place + 1 : end])):
                 raise _refused(step, "steps after it may make blanks")
             last = Collapse(" "), *last  # of runs that later steps find, which are as they were
-        if isinstance(step, blanks):
+        if step == Collapse(" ") and not (last or first != _NO_STRIP):
+            if not all(map(_leaves_blanks, steps[:place])):
+                raise _refused(step, "steps before it may make blanks, or remove what is between")
+        elif isinstance(step, blanks):
             raise _refused(step, "it acts on blanks, and steps after it change characters")
         if isinstance(step, Prepend):
             raise _refused(step, "it acts on the start of a text only")
     return first, steps[start:end], last
+
+
+def _leaves_blanks(step: Step) -> bool:
+    """Return whether a step makes no blanks, and removes nothing that is between them."""
+    return isinstance(step, Replace) and bool(step.new) and " " not in step.old + step.new
 
 
 def _keeps_blanks(step: Step) -> bool:

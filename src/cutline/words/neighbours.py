@@ -16,7 +16,7 @@ from cutline.normalizing import Form, NewerForm, Replace, Step, later_characters
 from cutline.pretokenize.charset import CharSet, union
 from cutline.words.characters import chars_of
 from cutline.words.precompiled import Precompiled
-from cutline.words.steps import ByCharacter, CollapseWhite, Kind
+from cutline.words.steps import ByCharacter, Collapse, CollapseWhite, Kind
 
 __all__ = ["JOINS", "LEFT", "NO_CHARACTER", "OPENS", "PAIR", "RIGHT", "Flagger", "flagger"]
 
@@ -74,9 +74,15 @@ def _flagger(step: Step, following: tuple[Step, ...]) -> Flagger | None:
             return partial(_under_replacing, old)
         case CollapseWhite(), _:
             return _under_collapsing
+        case Collapse(), _:
+            return _under_nothing  # it looks at blanks beside blanks: `ImageMaker` knows of them
         case Precompiled() as precompiled, _:
             return partial(_under_clusters, precompiled)
     return None
+
+
+def _under_nothing(texts: list[str], made: list[str]) -> list[int]:
+    return []
 
 
 def _beside_later(flags_of: Flagger, texts: list[str], made: list[str]) -> list[int]:

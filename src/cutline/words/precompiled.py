@@ -162,6 +162,10 @@ class _CharsMap:
         key = cluster.encode("utf-8", "surrogatepass")
         return self._walk(key)[0] if len(key) < _SHORT else None
 
+    def values(self) -> frozenset[str]:
+        """Return all texts of the map."""
+        return frozenset(self._strings.decode().split("\0"))
+
     def look(self, character: str) -> tuple[str, bool]:
         """Return what becomes of a character, and whether clusters it begins can be mapped."""
         found, place = self._walk(character.encode("utf-8", "surrogatepass"))
@@ -289,6 +293,10 @@ class Precompiled:
         """Apply the step to each of some texts on its own."""
         known = _parsed(self.charsmap).known
         return [known[text][0] if len(text) == 1 else self.apply(text) for text in texts]
+
+    def values(self) -> frozenset[str]:
+        """Return all that characters and clusters are mapped to."""
+        return _parsed(self.charsmap).values()
 
     def open_each(self, texts: list[str]) -> list[bool]:
         """Return for each of some texts whether one of its characters opens clusters."""

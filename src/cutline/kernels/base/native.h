@@ -350,6 +350,9 @@ static inline int cutline_popcount(uint64_t word) {
 
 /* Place of the highest set bit; the word is not zero. */
 static inline int cutline_top_bit(uint64_t word) {
+#if defined(__GNUC__) || defined(__clang__)
+    return 63 - __builtin_clzll(word);
+#endif
     word |= word >> 1;
     word |= word >> 2;
     word |= word >> 4;

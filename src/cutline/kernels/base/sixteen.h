@@ -5,17 +5,6 @@
 
 #include "native.h"
 
-/* Place of the highest set bit; the word is not zero. */
-static inline int cutline_high_bit(uint32_t word) {
-    int place = 0;
-    for (int half = 16; half; half /= 2)
-        if (word >> half) {
-            word >>= half;
-            place += half;
-        }
-    return place;
-}
-
 #ifdef CUTLINE_HAS_SSE2
 typedef struct { __m128i low, high; } cutline_wide_t;    /* sixteen numbers of 16 bits */
 
@@ -42,24 +31,6 @@ static inline cutline_wide_t cutline_load_widest(const uint32_t *text) {
 #define CUTLINE_NARROW_BITS(found) ((uint32_t)_mm_movemask_epi8(found))
 #define CUTLINE_WIDE_BITS(one) \
     ((uint32_t)_mm_movemask_epi8(_mm_packs_epi16(one(both.low), one(both.high))))
-
-static inline uint32_t cutline_narrow_newlines(const uint8_t *text) {
-    return CUTLINE_NARROW_BITS(_mm_cmpeq_epi8(cutline_load_narrow(text), _mm_set1_epi8('\n')));
-}
-
-static inline __m128i cutline_eight_newlines(__m128i text) {
-    return _mm_cmpeq_epi16(text, _mm_set1_epi16('\n'));
-}
-
-static inline uint32_t cutline_wide_newlines(const uint16_t *text) {
-    cutline_wide_t both = cutline_load_wide(text);
-    return CUTLINE_WIDE_BITS(cutline_eight_newlines);
-}
-
-static inline uint32_t cutline_widest_newlines(const uint32_t *text) {
-    cutline_wide_t both = cutline_load_widest(text);
-    return CUTLINE_WIDE_BITS(cutline_eight_newlines);
-}
 
 static inline uint32_t cutline_narrow_line_ends(const uint8_t *text) {
     __m128i found = cutline_load_narrow(text);
@@ -151,9 +122,6 @@ static inline uint32_t cutline_wide_stops(const uint16_t *text) {
         return bits;                                    \
     }
 
-CUTLINE_BITS_OF(cutline_narrow_newlines, uint8_t, one == '\n')
-CUTLINE_BITS_OF(cutline_wide_newlines, uint16_t, one == '\n')
-CUTLINE_BITS_OF(cutline_widest_newlines, uint32_t, one == '\n')
 CUTLINE_BITS_OF(cutline_narrow_line_ends, uint8_t, one - 0x0A <= 3 || one == 0x85)
 CUTLINE_BITS_OF(
     cutline_wide_line_ends, uint16_t, one - 0x0A <= 3 || one == 0x85 || one >> 1 == 0x2028 >> 1)

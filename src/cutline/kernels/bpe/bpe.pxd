@@ -183,15 +183,6 @@ cdef inline bint has_closed_boundaries(const Bpe* bpe) noexcept nogil:
     return bpe.char_token != NULL and bpe.max_unreachable_bytes == 0
 
 
-cdef inline uint32_t char_part(
-    const Bpe* bpe, const uint8_t* char, Py_ssize_t n
-) noexcept nogil:
-    """The token of a character (n: at least its bytes) if that is all; else NONE."""
-    if (n == 2 or n == 3) and char_bytes(char[0]) == n:
-        return bpe.char_token[decode_char(char, n)]
-    return NONE
-
-
 cdef inline uint64_t hash_neighbours(uint32_t before, uint32_t after) noexcept nogil:
     cdef uint64_t both = <uint64_t> before << 32 | after
     return both * <uint64_t> 0x9E3779B97F4A7C15 >> (64 - NEIGHBOUR_BITS)
@@ -225,9 +216,18 @@ cdef inline bint cached_compatible(
 cdef Py_ssize_t next_closed_boundary(
     const Bpe* bpe, const uint8_t* piece, Py_ssize_t start, Py_ssize_t n
 ) noexcept nogil
+cdef bint may_merge_characters(
+    const Bpe* bpe, const uint8_t* piece, Py_ssize_t n, bint whole_characters
+) noexcept nogil
+cdef Py_ssize_t closed_parts(
+    const Bpe* bpe, const uint8_t* piece, Py_ssize_t start, Py_ssize_t n, uint32_t* parts,
+    Py_ssize_t* n_parts
+) noexcept nogil
+cdef Py_ssize_t merge_characters(
+    const Bpe* bpe, Py_ssize_t count, uint32_t* parts
+) noexcept nogil
 cdef Py_ssize_t merge_parts(
-    const Bpe* bpe, const uint8_t* piece, Py_ssize_t n, bint whole_characters,
-    uint32_t* parts, uint32_t* ranks,
+    const Bpe* bpe, const uint8_t* piece, Py_ssize_t n, uint32_t* parts, uint32_t* ranks,
 ) noexcept nogil
 cdef Py_ssize_t merge(
     const Bpe* bpe, const uint8_t* piece, Py_ssize_t n, bint whole_characters, uint32_t* out

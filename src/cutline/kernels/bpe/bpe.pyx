@@ -159,7 +159,7 @@ cdef bint compatible_by_merging(const Bpe* bpe, uint32_t left, uint32_t right) n
     cdef Py_ssize_t n_left = token_bytes(bpe, left), n_right = token_bytes(bpe, right), count
     memcpy(both, bpe.arena + bpe.offsets[left], n_left)
     memcpy(both + n_left, bpe.arena + bpe.offsets[right], n_right)
-    count = merge_parts(bpe, both, n_left + n_right, False, out, ranks)
+    count = merge_parts(bpe, both, n_left + n_right, out, ranks)
     return count == 2 and out[0] == left and out[1] == right
 
 
@@ -174,7 +174,20 @@ cdef Py_ssize_t merge(
     Quadratic in n, hence the limit.
     """
     cdef uint32_t ranks[MERGE_LIMIT]
-    return merge_parts(bpe, piece, n, whole_characters, out, ranks)
+    cdef Py_ssize_t count = 0, start = 0, n_parts = 0
+    if not may_merge_characters(bpe, piece, n, whole_characters):
+        return merge_parts(bpe, piece, n, out, ranks)
+    while start < n:
+        start = closed_parts(bpe, piece, start, n, out + count, &n_parts)
+        count += merge_characters(bpe, n_parts, out + count)
+    return count
+
+
+cdef bint may_merge_characters(
+    const Bpe* bpe, const uint8_t* piece, Py_ssize_t n, bint whole_characters
+) noexcept nogil:
+    """Whether closed_parts pays for a piece: it has characters of several bytes."""
+    return whole_characters and bpe.char_token != NULL and not is_ascii(piece, n)
 
 
 cdef inline void close_gap(uint32_t* gap, Py_ssize_t n) noexcept nogil:
@@ -201,35 +214,38 @@ cdef inline bint is_ascii(const uint8_t* piece, Py_ssize_t n) noexcept nogil:
     return at < 0
 
 
-cdef inline Py_ssize_t first_parts(
-    const Bpe* bpe, const uint8_t* piece, Py_ssize_t n, bint whole_characters,
+cdef inline void byte_parts(
+    const Bpe* bpe, const uint8_t* piece, Py_ssize_t n,
     uint32_t* parts, uint32_t* ranks,       # out: n slots each
 ) noexcept nogil:
-    """The parts that merging begins with, and what neighbours merge to. Returns their number."""
-    cdef Py_ssize_t count = n, at
+    """The parts that merging bytes begins with, and what neighbours merge to."""
+    cdef Py_ssize_t at
+    parts[0] = bpe.byte_token[piece[0]]
     if bpe.ascii_pair != NULL and is_ascii(piece, n):
-        parts[0] = bpe.byte_token[piece[0]]
         for at in range(1, n):
             parts[at] = bpe.byte_token[piece[at]]
             ranks[at - 1] = bpe.ascii_pair[ASCII * piece[at - 1] + piece[at]]
-        return n
-    if whole_characters and bpe.char_token != NULL:
-        count = character_parts(bpe, piece, n, parts)
-    else:
-        for at in range(n):
-            parts[at] = bpe.byte_token[piece[at]]
-    for at in range(count - 1):
-        fetch_pair(bpe, parts[at], parts[at + 1])
-    for at in range(count - 1):
+        return
+    for at in range(1, n):
+        parts[at] = bpe.byte_token[piece[at]]
+        fetch_pair(bpe, parts[at - 1], parts[at])
+    for at in range(n - 1):
         ranks[at] = merged_pair(bpe, parts[at], parts[at + 1])
-    return count
 
 
 cdef Py_ssize_t merge_parts(
-    const Bpe* bpe, const uint8_t* piece, Py_ssize_t n, bint whole_characters,
+    const Bpe* bpe, const uint8_t* piece, Py_ssize_t n,
     uint32_t* parts, uint32_t* ranks,       # n slots each
 ) noexcept nogil:
-    cdef Py_ssize_t count = first_parts(bpe, piece, n, whole_characters, parts, ranks), at, best
+    byte_parts(bpe, piece, n, parts, ranks)
+    return merge_ranked(bpe, n, parts, ranks)
+
+
+cdef inline Py_ssize_t merge_ranked(
+    const Bpe* bpe, Py_ssize_t count, uint32_t* parts, uint32_t* ranks
+) noexcept nogil:
+    """Merge parts, the lowest rank first. Returns how many are left."""
+    cdef Py_ssize_t at, best
     cdef uint32_t lowest
     while count > 1:
         lowest = NONE
@@ -253,6 +269,19 @@ cdef Py_ssize_t merge_parts(
         if best < count - 1:
             ranks[best] = merged_pair(bpe, lowest, parts[best + 1])
     return count
+
+
+cdef Py_ssize_t merge_characters(
+    const Bpe* bpe, Py_ssize_t count, uint32_t* parts   # in: from closed_parts
+) noexcept nogil:
+    """Merge the parts of closed_parts. Returns how many are left."""
+    cdef uint32_t ranks[MERGE_LIMIT]
+    cdef Py_ssize_t at
+    if count == 1:
+        return 1
+    for at in range(count - 1):
+        ranks[at] = merged_pair(bpe, parts[at], parts[at + 1])
+    return merge_ranked(bpe, count, parts, ranks)
 
 
 cdef Py_ssize_t next_closed_boundary(
@@ -289,32 +318,54 @@ cdef inline bint is_open_boundary(const Bpe* bpe, const uint8_t* boundary) noexc
     return bpe.open_boundaries[pair >> 3] >> (pair & 7) & 1
 
 
-cdef Py_ssize_t character_parts(
-    const Bpe* bpe, const uint8_t* piece, Py_ssize_t n, uint32_t* parts
+cdef Py_ssize_t closed_parts(
+    const Bpe* bpe, const uint8_t* piece, Py_ssize_t start, Py_ssize_t n,
+    uint32_t* parts,            # out: a slot for each byte up to the boundary
+    Py_ssize_t* n_parts         # out
 ) noexcept nogil:
-    """First parts of a merge: whole characters where that is proven exact, else bytes.
+    """What merging begins with up to the next closed boundary, which is returned.
 
-    No token reaches over a closed boundary unless it consists of whole characters, so
-    a character between two closed boundaries merges by itself before anything else
-    touches it.
+    Parts are whole characters where that is proven exact, else bytes. No token reaches over a
+    boundary that is not open unless it consists of whole characters, so a character between two
+    such boundaries merges by itself before anything else touches it.
     """
-    cdef Py_ssize_t at = 0, width, count = 0, byte
-    cdef uint32_t token
-    while at < n:
-        width = char_bytes(piece[at])
+    cdef Py_ssize_t at = start, width, next_width, count = 0, byte
+    cdef uint32_t char, next_char = 0, token
+    cdef bint is_open = False, next_is_open, is_closed = False
+    cdef uint64_t bit
+    next_width = char_bytes(piece[at])
+    next_char = decode_char(piece + at, next_width)
+    while not is_closed:
+        width = next_width
+        char = next_char
+        next_is_open = False
+        is_closed = True
+        if at + width < n:
+            next_width = char_bytes(piece[at + width])
+            next_char = decode_char(piece + at + width, next_width)
+            next_is_open = is_open_boundary(bpe, piece + at + width)
+            bit = hash_neighbours(char, next_char)
+            # Any two ASCII characters stand side by side in some token, or nearly so.
+            is_closed = (
+                (char | next_char) >= 0x80
+                and not next_is_open
+                and not bpe.neighbours[bit >> 6] >> (bit & 63) & 1
+            )
         token = NONE
-        if width == 2 or width == 3:
-            token = bpe.char_token[decode_char(piece + at, width)]
-        if (
-            token != NONE
-            and not (at > 0 and is_open_boundary(bpe, piece + at))
-            and not (at + width < n and is_open_boundary(bpe, piece + at + width))
-        ):
+        if (width == 2 or width == 3) and not (is_open or next_is_open):
+            token = bpe.char_token[char]
+        if token != NONE:
             parts[count] = token
+            if count > 0:
+                fetch_pair(bpe, parts[count - 1], token)
             count += 1
         else:
             for byte in range(at, at + width):
                 parts[count] = bpe.byte_token[piece[byte]]
+                if count > 0:
+                    fetch_pair(bpe, parts[count - 1], parts[count])
                 count += 1
+        is_open = next_is_open
         at += width
-    return count
+    n_parts[0] = count
+    return at

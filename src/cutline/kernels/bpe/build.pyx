@@ -225,7 +225,7 @@ def monotone_left_lengths(
         n = token_bytes(&bpe, token)
         if n == 1:
             continue
-        count = merge_parts(&bpe, bpe.arena + bpe.offsets[token], n, False, &parts[0], &ranks[0])
+        count = merge_parts(&bpe, bpe.arena + bpe.offsets[token], n, &parts[0], &ranks[0])
         if count != 2:
             return None
         out[token] = token_bytes(&bpe, parts[0])
@@ -367,7 +367,7 @@ cdef Py_ssize_t first_wrong_split(
             continue
         if bpe.left[token] == NONE:
             # Two tokens that spell one would merge.
-            if merge_parts(bpe, bpe.arena + bpe.offsets[token], n, False, parts, ranks) == 2:
+            if merge_parts(bpe, bpe.arena + bpe.offsets[token], n, parts, ranks) == 2:
                 return token
         elif (
             not is_reached(bpe, bpe.left[token]) or not is_reached(bpe, bpe.right[token])

@@ -97,7 +97,7 @@ cdef Py_ssize_t encode_windows(
         else:
             slot.start, slot.first, slot.n_bytes = start, count, end - start
             if width == SHORT:
-                slot.kept = merge_parts(bpe, piece + start, end - start, False, tokens, ranks)
+                slot.kept = merge_parts(bpe, piece + start, end - start, tokens, ranks)
             else:
                 slot.kept = encode_by_prefixes(bpe, lookups, piece + start, end - start, tokens)
             if slot.kept <= 0:

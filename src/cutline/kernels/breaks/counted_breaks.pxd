@@ -16,8 +16,11 @@ cdef class CountedCut(Cutting):
     cdef Py_ssize_t longest     # of a chunk that ends at no break
     cdef Py_ssize_t bound       # of the present chunk: no end after this fits
     cdef bint is_longest        # ... and this one does
+    cdef Py_ssize_t floor       # where it adds text, for who counts by `longest_nearby`
 
     cdef object limit_chunks(self, Py_ssize_t n, double min_fill, const int[::1] kinds, renew)
+    cdef Py_ssize_t fits_within(self, Py_ssize_t start, Py_ssize_t end) noexcept nogil
+    cdef void pass_to(self, Py_ssize_t start) noexcept nogil
     cdef Py_ssize_t least_tokens(self, Py_ssize_t start) noexcept nogil
     cdef Py_ssize_t last_place(self, Py_ssize_t start) noexcept nogil
     cdef Py_ssize_t longest_fit(self, Py_ssize_t start) noexcept nogil

@@ -48,6 +48,13 @@ cdef class CountedCut(Cutting):
             return tokens
         return 1 if tokens <= most else 0
 
+    cdef void pass_to(self, Py_ssize_t start) noexcept nogil:
+        """A chunk begins here: no slice is asked for after this that begins before."""
+
+    cdef Py_ssize_t fits_within(self, Py_ssize_t start, Py_ssize_t end) noexcept nogil:
+        """Whether a slice has at most `most` tokens, however long it is: 1, 0 or a status."""
+        return self.fits_to(start, end, self.most)
+
     cdef Py_ssize_t longest_fit(self, Py_ssize_t start) noexcept nogil:
         """The greatest end of a slice that has at most `most` tokens, or a status."""
         return UNKNOWN
@@ -64,6 +71,7 @@ cdef class CountedCut(Cutting):
         """
         cdef Py_ssize_t at, place, tokens = 0, fill
         self.longest = NOT_FOUND
+        self.pass_to(start)
         self.bound = self.last_place(start)
         self.is_longest = False
         if 0 <= self.bound < self.known_from:

@@ -49,23 +49,6 @@ def cut_few_at_breaks(
     return rows, cut.longest if status == NOT_FOUND else NOT_FOUND
 
 
-def count_few(FewSums sums not None, Py_ssize_t start, Py_ssize_t end):
-    """Count the tokens of a slice.
-
-    Args:
-        sums: are known.
-        start, end: 0 <= start <= end <= length of the text (trusted).
-    """
-    cdef FewCut cut = sums.begin_cut()
-    cdef Py_ssize_t tokens
-    with nogil:
-        tokens = cut.tokens_between(start, end)
-    sums.encoder.release(cut.owned)
-    if tokens < 0:
-        raise MemoryError(f"no memory for the tokens of {end - start} characters of text")
-    return tokens
-
-
 @auto_pickle(False)
 cdef class FewSums:
     """The tokens before few places of a text.

@@ -7,17 +7,18 @@ from cutline.kernels.base.characters cimport Characters, char_at
 from cutline.kernels.base.common cimport uint8_t, uint16_t, uint32_t, uint64_t
 
 cdef extern from "sixteen.h":
-    uint32_t narrow_newlines "cutline_narrow_newlines"(const uint8_t* text) noexcept nogil
-    uint32_t wide_newlines "cutline_wide_newlines"(const uint16_t* text) noexcept nogil
-    uint32_t widest_newlines "cutline_widest_newlines"(const uint32_t* text) noexcept nogil
     uint32_t narrow_line_ends "cutline_narrow_line_ends"(const uint8_t* text) noexcept nogil
     uint32_t wide_line_ends "cutline_wide_line_ends"(const uint16_t* text) noexcept nogil
     uint32_t widest_line_ends "cutline_widest_line_ends"(const uint32_t* text) noexcept nogil
     int low_bit "cutline_low_bit"(uint64_t word) noexcept nogil
-    int high_bit "cutline_high_bit"(uint32_t word) noexcept nogil
+    int top_bit "cutline_top_bit"(uint64_t word) noexcept nogil
+    uint64_t matches_of "cutline_matches"(
+        const uint8_t* text, int kind, uint32_t one, uint32_t other
+    ) noexcept nogil
 
 cdef enum:
     AT_ONCE = 16
+    MANY = 64
 
 
 cdef inline bint is_line_end(uint32_t code_point) noexcept nogil:
@@ -27,13 +28,9 @@ cdef inline bint is_line_end(uint32_t code_point) noexcept nogil:
     )
 
 
-cdef inline uint32_t newlines_in(const Characters* text, Py_ssize_t at) noexcept nogil:
-    """Which of AT_ONCE characters are newlines: a bit for each."""
-    if text.kind == 1:
-        return narrow_newlines(<const uint8_t*> text.data + at)
-    if text.kind == 2:
-        return wide_newlines(<const uint16_t*> text.data + at)
-    return widest_newlines(<const uint32_t*> text.data + at)
+cdef inline uint64_t newlines_in(const Characters* text, Py_ssize_t at) noexcept nogil:
+    """Which of MANY characters are newlines: a bit for each."""
+    return matches_of(<const uint8_t*> text.data + at * text.kind, text.kind, c"\n", c"\n")
 
 
 cdef inline uint32_t line_ends_in(const Characters* text, Py_ssize_t at) noexcept nogil:
@@ -45,19 +42,33 @@ cdef inline uint32_t line_ends_in(const Characters* text, Py_ssize_t at) noexcep
     return widest_line_ends(<const uint32_t*> text.data + at)
 
 
+cdef inline uint64_t many_line_ends_in(const Characters* text, Py_ssize_t at) noexcept nogil:
+    """Which of MANY characters may end a line."""
+    return (
+        <uint64_t> line_ends_in(text, at)
+        | <uint64_t> line_ends_in(text, at + AT_ONCE) << AT_ONCE
+        | <uint64_t> line_ends_in(text, at + 2 * AT_ONCE) << 2 * AT_ONCE
+        | <uint64_t> line_ends_in(text, at + 3 * AT_ONCE) << 3 * AT_ONCE
+    )
+
+
 cdef inline Py_ssize_t last_candidate(
     const Characters* text, bint only_newlines, Py_ssize_t after, Py_ssize_t until
 ) noexcept nogil:
     """The last place after a newline, or any character that may end a line; `after`: none."""
-    cdef uint32_t found = 0, code_point
-    while until - after >= AT_ONCE:
-        found = (
-            newlines_in(text, until - AT_ONCE) if only_newlines
-            else line_ends_in(text, until - AT_ONCE)
-        )
-        until -= AT_ONCE
+    cdef uint64_t found = 0
+    cdef uint32_t code_point
+    while until - after >= MANY:
+        until -= MANY
+        found = newlines_in(text, until) if only_newlines else many_line_ends_in(text, until)
         if found:
-            return until + high_bit(found) + 1
+            return until + top_bit(found) + 1
+    if after < until and until >= MANY:
+        # What is up to `after` is shifted out.
+        until -= MANY
+        found = newlines_in(text, until) if only_newlines else many_line_ends_in(text, until)
+        found >>= after - until
+        return after + top_bit(found) + 1 if found else after
     while until > after:
         code_point = char_at(text, until - 1)
         if code_point == c"\n" or (not only_newlines and is_line_end(code_point)):

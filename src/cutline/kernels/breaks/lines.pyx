@@ -113,12 +113,9 @@ cdef Py_ssize_t line_before(
     const Characters* text, Py_ssize_t start, Py_ssize_t end
 ) noexcept nogil:
     """Where the short line before this newline begins; NOT_FOUND: it is longer than a heading."""
-    cdef Py_ssize_t first = end
-    while first > start and char_at(text, first - 1) != c"\n":
-        first -= 1
-        if end - first > MOST_HEADING:
-            return NOT_FOUND
-    return first
+    cdef Py_ssize_t earliest = max(start, end - MOST_HEADING - 1)
+    cdef Py_ssize_t first = last_candidate(text, True, earliest, end)
+    return first if end - first <= MOST_HEADING else NOT_FOUND
 
 
 cdef bint is_below_title(

@@ -8,9 +8,10 @@ Guarded by tests/chunking/test_markdown_structure.py.
 from libc.string cimport memchr
 
 from cutline.kernels.base.characters cimport Characters, char_at, characters_of
-from cutline.kernels.base.common cimport int64_t, uint8_t
+from cutline.kernels.base.common cimport int64_t, uint8_t, uint64_t
 from cutline.kernels.base.memory import zeroed_numbers
 from cutline.kernels.base.signals cimport give_way
+from cutline.kernels.breaks.line_ends cimport MANY, low_bit, newlines_in
 
 cdef enum:
     EVENTS_AT_ONCE = 1024       # between looks for signals, and for other threads
@@ -67,6 +68,7 @@ cdef class BlockReader:
     cdef Py_ssize_t depth       # how many containers are open
     cdef bint in_text           # directly in an item: tight lists have no paragraph events
     cdef Py_ssize_t next_row    # first row after the last block outside containers
+    cdef Py_ssize_t last_row    # that was asked for
 
     def __cinit__(
         self, str text not None, bytes source not None, Py_ssize_t most_depth, title_end
@@ -100,15 +102,27 @@ cdef class BlockReader:
 
     cdef int find_starts(self, str text) except -1:
         cdef Characters characters = characters_of(text)
-        cdef Py_ssize_t at, row = 0, n = characters.n
+        cdef Py_ssize_t at = 0, row = 0, n = characters.n
+        cdef bint has_returns = "\r" in text
+        cdef uint64_t found
         self.starts = zeroed_numbers("q", self.n_rows + 1)
-        for at in range(n - 1):
+        while at < n - 1:
+            if not has_returns and at + MANY < n:
+                found = newlines_in(&characters, at)
+                while found:
+                    row += 1
+                    if row < self.n_rows:
+                        self.starts[row] = at + low_bit(found) + 1
+                    found &= found - 1
+                at += MANY
+                continue
             if char_at(&characters, at) == c"\n" or (
                 char_at(&characters, at) == c"\r" and char_at(&characters, at + 1) != c"\n"
             ):
                 row += 1
                 if row < self.n_rows:
                     self.starts[row] = at + 1
+            at += 1
         self.starts[self.n_rows] = n
         if self.n_rows and row + 1 != self.n_rows:     # a lone byte order mark is no line
             raise ValueError(f"the source has {self.n_rows} lines, the text {row + 1}")
@@ -310,14 +324,21 @@ cdef class BlockReader:
         return block
 
     cdef Py_ssize_t row_of(self, Py_ssize_t offset):
-        """The row of an offset in the source."""
-        cdef Py_ssize_t low = 0, high = self.n_rows - 1, middle
+        """The row of an offset in the source: mostly a few rows below the last one asked for."""
+        cdef Py_ssize_t low = self.last_row, high, middle, step = 1
+        if low > 0 and self.offsets[low] > offset:
+            low = 0
+        while low + step < self.n_rows and self.offsets[low + step] <= offset:
+            low += step
+            step *= 2
+        high = min(low + step, self.n_rows) - 1
         while low < high:
             middle = (low + high + 1) >> 1
             if self.offsets[middle] <= offset:
                 low = middle
             else:
                 high = middle - 1
+        self.last_row = low
         return low
 
 

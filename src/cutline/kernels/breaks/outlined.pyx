@@ -16,11 +16,13 @@ from cutline.kernels.base.common cimport (
     NO_MEMORY, NOT_FOUND, UNKNOWN, grow, int64_t, load64, uint8_t, uint64_t,
 )
 from cutline.kernels.breaks.best_break cimport (
-    DOES_NOT, FITS, Break, Limit, LimitEnd, begin_limit_to, counted, fits, give_back, last_place,
+    DOES_NOT, FITS, Break, Limit, LimitEnd, begin_limit_to, fits, give_back, last_place,
     limit_fits_to, longest_nearby, take_limit, tokens_within,
 )
 from cutline.kernels.breaks.breaks cimport GRAPHEME, last_break, need_kind
+from cutline.kernels.breaks.counted_breaks cimport CountedCut
 from cutline.kernels.breaks.overlaps cimport ADDS_NOTHING, Cutting, Overlap, cut_rows
+from cutline.kernels.breaks.piece_breaks cimport PieceSums
 from cutline.kernels.breaks.wrapping cimport LINES
 from cutline.kernels.index.bitmaps cimport RankBitmaps, last_bit
 from cutline.kernels.index.interval cimport Intervals
@@ -138,48 +140,115 @@ def cut_at_places(
         those of kinds; the text's end is after all. So many at most, and fewer where the next
         chunk takes a longer search.
     """
-    cdef PlaceCut cut = PlaceCut(counter, places, min_fill, kinds)
-    _, owned = take_limit(&cut.limit, counter, n)
+    cdef LimitCounts counts = LimitCounts()
+    cdef PlaceCut cut
+    counts.text = &counter.index.text
+    counts.most = n
+    cut = PlaceCut(counts, places, min_fill, kinds)
+    _, owned = take_limit(&counts.limit, counter, n)
     try:
-        rows, status = cut_rows(cut, &counter.index.text, overlap, start, floor, until, False)
+        rows, status = cut_rows(cut, counts.text, overlap, start, floor, until, False)
     finally:
         give_back(counter, owned)
+    return checked_rows(rows, status)
+
+
+def cut_pieces_at_places(
+    PieceSums sums not None, Places places not None, Py_ssize_t start, Py_ssize_t until,
+    Py_ssize_t n, double min_fill, const int[::1] kinds not None
+):
+    """What `cut_at_places` finds where chunks share nothing, while the text is counted.
+
+    Args:
+        sums: are known; of the text.
+        places, start, until, n, min_fill, kinds: see `cut_at_places`.
+    """
+    cdef PlaceCut cut
+    sums.most = n
+    cut = PlaceCut(sums, places, min_fill, kinds)
+    sums.begin()
+    try:
+        rows, status = cut_rows(cut, sums.text, None, start, start, until, False)
+    finally:
+        sums.end()
+    return checked_rows(rows, status)
+
+
+cdef object checked_rows(object rows, Py_ssize_t status):
     if status == NO_MEMORY:
         raise MemoryError("no memory for the units of a chunk, or for where it may start")
     return rows
 
 
 @cython.internal
-cdef class PlaceCut(Cutting):
-    """A text that is cut at places; its limit is to be taken.
-
-    Args:
-        counter, places, min_fill, kinds: see `cut_at_places`.
-    """
+cdef class LimitCounts(CountedCut):
+    """Counts the slices of a text by a limit, which is to be taken."""
 
     cdef Limit limit
+    cdef LimitEnd to            # of slices that an overlap may share
+    cdef Py_ssize_t begun       # where the limit's point is that of slices from here
+
+    def __cinit__(self):
+        self.begun = NOT_FOUND
+
+    cdef Py_ssize_t begin_to(self, Py_ssize_t start, Py_ssize_t end) noexcept nogil:
+        return begin_limit_to(&self.to, &self.limit, start, end)
+
+    cdef Py_ssize_t fits_to(
+        self, Py_ssize_t start, Py_ssize_t end, Py_ssize_t most
+    ) noexcept nogil:
+        return limit_fits_to(&self.to, &self.limit, start, most)
+
+    cdef Py_ssize_t fits_within(self, Py_ssize_t start, Py_ssize_t end) noexcept nogil:
+        cdef Py_ssize_t tokens = tokens_within(&self.limit, start, end)
+        if tokens < 0:
+            return tokens
+        return 1 if tokens <= self.most else 0
+
+    cdef Py_ssize_t tokens_between(self, Py_ssize_t start, Py_ssize_t end) noexcept nogil:
+        cdef Py_ssize_t tokens
+        if start != self.begun:
+            return tokens_within(&self.limit, start, end)
+        return UNKNOWN if fits(&self.limit, 1, start, end, &tokens) == UNKNOWN else tokens
+
+    cdef Py_ssize_t last_place(self, Py_ssize_t start) noexcept nogil:
+        self.begun = start
+        self.bound = last_place(&self.limit, 1, start)
+        return UNKNOWN if self.bound == NOT_FOUND else self.bound
+
+    cdef Py_ssize_t longest_fit(self, Py_ssize_t start) noexcept nogil:
+        cdef Py_ssize_t longest = longest_nearby(&self.limit, 1, start, self.floor, self.bound)
+        return UNKNOWN if longest == NOT_FOUND else longest
+
+
+@cython.internal
+cdef class PlaceCut(Cutting):
+    """A text that is cut at places.
+
+    Args:
+        counts: counts the text's slices; `text` and `most` are set.
+        places, min_fill, kinds: see `cut_at_places`.
+    """
+
+    cdef CountedCut counts
     cdef Places places
     cdef Units units
     cdef double min_fill
     cdef const int[::1] kinds
-    cdef LimitEnd to            # of slices that an overlap may share
 
     def __cinit__(
-        self, Intervals counter not None, Places places not None, double min_fill,
+        self, CountedCut counts not None, Places places not None, double min_fill,
         const int[::1] kinds not None
     ):
         cdef int place
         for place in range(kinds.shape[0]):
             need_kind(kinds[place])
         for place in range(places.n_levels):
-            if counter.index.text.n >= 64 * places.levels[place].n_blocks:
-                raise ValueError(
-                    f"a level has fewer places than the text of {counter.index.text.n}"
-                )
-        if places.end > counter.index.text.n:
-            raise ValueError(
-                f"a unit ends at {places.end}, after the text of {counter.index.text.n}"
-            )
+            if counts.text.n >= 64 * places.levels[place].n_blocks:
+                raise ValueError(f"a level has fewer places than the text of {counts.text.n}")
+        if places.end > counts.text.n:
+            raise ValueError(f"a unit ends at {places.end}, after the text of {counts.text.n}")
+        self.counts = counts
         self.places = places
         self.min_fill = min_fill
         self.kinds = kinds
@@ -191,8 +260,11 @@ cdef class PlaceCut(Cutting):
     cdef Py_ssize_t find_end(
         self, Py_ssize_t start, Py_ssize_t floor, int64_t* row
     ) noexcept nogil:
-        cdef Break found = best_place(
-            &self.limit, self.places, &self.units, start, floor, self.min_fill, self.kinds
+        cdef Break found
+        self.counts.pass_to(start)
+        self.counts.floor = floor
+        found = best_place(
+            self.counts, self.places, &self.units, start, floor, self.min_fill, self.kinds
         )
         row[1] = found.end
         row[2] = found.tokens
@@ -200,39 +272,50 @@ cdef class PlaceCut(Cutting):
         return found.end
 
     cdef Py_ssize_t begin_to(self, Py_ssize_t start, Py_ssize_t end) noexcept nogil:
-        return begin_limit_to(&self.to, &self.limit, start, end)
+        return self.counts.begin_to(start, end)
 
     cdef Py_ssize_t fits_to(
         self, Py_ssize_t start, Py_ssize_t end, Py_ssize_t most
     ) noexcept nogil:
-        return limit_fits_to(&self.to, &self.limit, start, most)
+        return self.counts.fits_to(start, end, most)
 
     cdef Py_ssize_t tokens_between(self, Py_ssize_t start, Py_ssize_t end) noexcept nogil:
-        return tokens_within(&self.limit, start, end)
+        return self.counts.tokens_between(start, end)
+
+
+cdef inline int fit_of(
+    CountedCut counts, Py_ssize_t start, Py_ssize_t end,
+    Py_ssize_t* tokens          # out
+) noexcept nogil:
+    """Whether a slice fits, or a status."""
+    tokens[0] = counts.tokens_between(start, end)
+    if tokens[0] < 0:
+        return <int> tokens[0]
+    return FITS if tokens[0] <= counts.most else DOES_NOT
 
 
 cdef Break best_place(
-    Limit* limit, Places places, Units* units, Py_ssize_t start, Py_ssize_t floor, double min_fill,
-    const int[::1] kinds
+    CountedCut counts, Places places, Units* units, Py_ssize_t start, Py_ssize_t floor,
+    double min_fill, const int[::1] kinds
 ) noexcept nogil:
     """The end of a chunk from `start` on, after `floor`; an end of ADDS_NOTHING: none is; of
-    NOT_FOUND: that takes a longer search; or NO_MEMORY.
+    NOT_FOUND: that takes a longer search; or another status.
     """
     cdef Break found
-    cdef Py_ssize_t bound = last_place(limit, 1, start), at, too_early = floor
+    cdef Py_ssize_t bound = counts.last_place(start), at, too_early = floor
     cdef int n_levels = places.n_levels + <int> kinds.shape[0], fit = DOES_NOT
     cdef bint is_vital
     found.end = NOT_FOUND
     found.place = n_levels
-    if bound == NOT_FOUND:
+    if bound < 0:
+        found.end = bound
         return found
-    if bound == limit.index.text.n:
-        fit = fits(limit, 1, start, bound, &found.tokens)
-        if fit == FITS:
-            found.end = bound
+    if bound == counts.text.n:
+        fit = fit_of(counts, start, bound, &found.tokens)
         if fit != DOES_NOT:
+            found.end = bound if fit == FITS else fit
             return found
-    bound = longest_whole(limit, places, units, start, floor, bound, min_fill, &found.fill)
+    bound = longest_whole(counts, places, units, start, floor, min_fill, &found.fill)
     if bound <= floor:
         found.end = bound if bound < 0 else ADDS_NOTHING
         return found
@@ -241,17 +324,15 @@ cdef Break best_place(
             found.place >= places.n_levels
             and kinds[found.place - places.n_levels] & ~LINES >= GRAPHEME
         )
-        at = last_of(limit, places, kinds, found.place, start, floor, bound)
+        at = last_of(counts, places, kinds, found.place, start, floor, bound)
         if at == NOT_FOUND or at == too_early and not is_vital:
             continue    # mostly a place of a better level is one of this, too
         at = last_whole(
-            limit, places, units, kinds, found.place, start, floor, at, is_vital, &found.tokens
+            counts, places, units, kinds, found.place, start, floor, at, is_vital, &found.tokens
         )
-        if at == UNKNOWN:
-            return found
         if at == NOT_FOUND:
             continue
-        if found.tokens >= found.fill or is_vital:
+        if at < 0 or found.tokens >= found.fill or is_vital:
             found.end = at
             return found
         too_early = at
@@ -259,53 +340,53 @@ cdef Break best_place(
 
 
 cdef Py_ssize_t longest_whole(
-    Limit* limit, Places places, Units* units, Py_ssize_t start, Py_ssize_t floor,
-    Py_ssize_t bound, double min_fill,
+    CountedCut counts, Places places, Units* units, Py_ssize_t start, Py_ssize_t floor,
+    double min_fill,
     Py_ssize_t* fill            # out: tokens that a chunk must have
 ) noexcept nogil:
-    """The end of the longest fitting prefix that cuts no unit which fits; NOT_FOUND: unknown;
-    `floor`, if it ends no later.
+    """The end of the longest fitting prefix that cuts no unit which fits; `floor`, if it ends no
+    later; or a status.
 
     Begins with the units of the chunk; NO_MEMORY: there is none for them.
     """
-    cdef Py_ssize_t longest = longest_nearby(limit, 1, start, floor, bound), end, tokens = limit.n
+    cdef Py_ssize_t longest = counts.longest_fit(start), end, tokens = counts.most
     if longest <= floor:
         return longest
     if not begin_units(units, places, floor, longest):
         return NO_MEMORY
-    end = before_unit(limit, places, units, longest)
-    if floor >= end >= 0:
-        return floor
-    if end == UNKNOWN or end < longest and fits(limit, 1, start, end, &tokens) == UNKNOWN:
-        return NOT_FOUND
-    fill[0] = <Py_ssize_t> ceil(min_fill * min(tokens, limit.n))
+    end = before_unit(counts, places, units, longest)
+    if end <= floor:
+        return floor if end >= 0 else end
+    if end < longest and fit_of(counts, start, end, &tokens) < 0:
+        return tokens
+    fill[0] = <Py_ssize_t> ceil(min_fill * min(tokens, counts.most))
     return end
 
 
 cdef Py_ssize_t last_whole(
-    Limit* limit, Places places, Units* units, const int[::1] kinds, int level, Py_ssize_t start,
+    CountedCut counts, Places places, Units* units, const int[::1] kinds, int level, Py_ssize_t start,
     Py_ssize_t floor,
     Py_ssize_t at,              # the last place of the level
     bint is_vital,
     Py_ssize_t* tokens          # out
 ) noexcept nogil:
-    """The last place of a level whose chunk fits, in no unit that fits; NOT_FOUND or UNKNOWN."""
+    """The last place of a level whose chunk fits, in no unit that fits; NOT_FOUND or another status."""
     cdef Py_ssize_t free_end
     cdef int fit
     while at != NOT_FOUND:
-        free_end = at if is_vital else before_unit(limit, places, units, at)
-        if free_end == UNKNOWN:
-            return UNKNOWN
+        free_end = at if is_vital else before_unit(counts, places, units, at)
+        if free_end < 0:
+            return free_end
         if free_end == at:
-            fit = fits(limit, 1, start, at, tokens)
+            fit = fit_of(counts, start, at, tokens)
             if fit != DOES_NOT:
-                return at if fit == FITS else UNKNOWN
-        at = last_of(limit, places, kinds, level, start, floor, min(free_end, at - 1))
+                return at if fit == FITS else fit
+        at = last_of(counts, places, kinds, level, start, floor, min(free_end, at - 1))
     return NOT_FOUND
 
 
 cdef Py_ssize_t last_of(
-    const Limit* limit, Places places, const int[::1] kinds, int level, Py_ssize_t start,
+    CountedCut counts, Places places, const int[::1] kinds, int level, Py_ssize_t start,
     Py_ssize_t floor, Py_ssize_t until
 ) noexcept nogil:
     """The last place p of a level with floor < p <= until, or NOT_FOUND."""
@@ -313,7 +394,7 @@ cdef Py_ssize_t last_of(
         return NOT_FOUND
     if level < places.n_levels:
         return last_bit(&places.levels[level], floor + 1, until + 1, BITS)
-    return last_break(&limit.index.text, kinds[level - places.n_levels], start, floor, until)
+    return last_break(counts.text, kinds[level - places.n_levels], start, floor, until)
 
 
 cdef bint begin_units(
@@ -339,31 +420,32 @@ cdef bint begin_units(
 
 
 cdef Py_ssize_t before_unit(
-    Limit* limit, Places places, Units* units, Py_ssize_t end
+    CountedCut counts, Places places, Units* units, Py_ssize_t end
 ) noexcept nogil:
     """Where the outermost unit of the chunk starts that has this end inside, and fits a chunk of
-    its own; the end itself, if there is none. UNKNOWN: that takes tables that are not there.
+    its own; the end itself, if there is none; or a status.
     """
     cdef Py_ssize_t place = places.last_before(end, units.first, units.after)
     while place >= units.first and places.ends[place] <= end:
         place = places.outer[place]
     if place < units.first:
         return end
-    place = outermost_that_fits(limit, places, units, place)    # all around it end later
-    if place == UNKNOWN:
-        return UNKNOWN
-    return end if place == NOT_FOUND else places.starts[place]
+    place = outermost_that_fits(counts, places, units, place)   # all around it end later
+    if place < 0:
+        return end if place == NOT_FOUND else place
+    return places.starts[place]
 
 
 cdef Py_ssize_t outermost_that_fits(
-    Limit* limit, Places places, Units* units, Py_ssize_t place
+    CountedCut counts, Places places, Units* units, Py_ssize_t place
 ) noexcept nogil:
-    """The outermost unit of the chunk, of one and those around it, that fits; NOT_FOUND, UNKNOWN.
+    """The outermost unit of the chunk, of one and those around it, that fits; NOT_FOUND or another
+    status.
 
     The way out is written down for the way back.
     """
     cdef int64_t* known = units.outermost
-    cdef Py_ssize_t first = units.first, inner = NOT_FOUND, found, tokens
+    cdef Py_ssize_t first = units.first, inner = NOT_FOUND, found, fit
     while place >= first and known[place - first] == NOT_ASKED:
         known[place - first] = inner
         inner = place
@@ -372,9 +454,10 @@ cdef Py_ssize_t outermost_that_fits(
     while inner != NOT_FOUND:
         place = inner
         if found == NOT_FOUND:
-            if not counted(limit, places.starts[place], places.ends[place], &tokens):
-                return UNKNOWN      # the end of the run: nothing is asked after this
-            if tokens <= limit.n:
+            fit = counts.fits_within(places.starts[place], places.ends[place])
+            if fit < 0:
+                return fit      # the end of the run: nothing is asked after this
+            if fit == FITS:
                 found = place
         inner = known[place - first]
         known[place - first] = found

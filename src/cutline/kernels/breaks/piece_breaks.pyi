@@ -1,7 +1,15 @@
+from array import array
 from typing import Self
 
-from cutline.kernels.breaks.few_breaks import FewSums
+from cutline.kernels.breaks.counted_breaks import CountedCut
 from cutline.kernels.encode.encoder import Encoder
 
-class PieceSums(FewSums):
-    def __new__(cls, encoder: Encoder, text: str, most: float, owner: str | bytes) -> Self: ...
+class PieceSums(CountedCut):
+    @property
+    def are_known(self) -> bool: ...
+    def __new__(cls, encoder: Encoder, text: str, share: float, owner: str | bytes) -> Self: ...
+
+def count_pieces(sums: PieceSums, start: int, end: int) -> int: ...
+def cut_pieces_at_breaks(
+    sums: PieceSums, start: int, until: int, n: int, min_fill: float, kinds: array[int]
+) -> tuple[memoryview, int]: ...

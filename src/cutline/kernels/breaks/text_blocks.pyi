@@ -17,6 +17,7 @@ def chunk_block(
     stable: bool,
     names: tuple[str, ...],
     overlap: Overlap | None = None,
+    share: float = -1,
 ) -> list[list[_C] | None]: ...
 def chunk_stretches(
     chunk_type: type[_C],
@@ -29,4 +30,5 @@ def chunk_stretches(
     stable: bool,
     names: tuple[str, ...],
     overlap: Overlap | None = None,
+    share: float = -1,
 ) -> tuple[list[_C], int]: ...

@@ -1,7 +1,8 @@
 """Chunks of many texts, cut at their best breaks: without the GIL, but for making the chunks.
 
-One text after another is indexed and cut, in the same memory. Each is cut as `cut_at_breaks` does
-it; where a chunk of a text takes a longer search, the text is left to the caller.
+One text after another is cut, in the same memory: while it is counted, if few slices are asked for,
+else by an index, as `cut_at_breaks` does it. Where a chunk of a text takes a longer search, the text
+is left to the caller.
 
 Guarded by tests/chunking/test_batches.py.
 """
@@ -12,15 +13,16 @@ from cutline.kernels.base.memory import zeroed_numbers
 
 from cutline.kernels.base.characters cimport Characters, characters_of
 from cutline.kernels.base.common cimport (
-    INTERRUPTED, NO_MEMORY, NOT_FOUND, grow, int64_t, memset, uint8_t, uint64_t,
+    INTERRUPTED, NO_MEMORY, NOT_FOUND, UNKNOWN, grow, int64_t, memset, uint8_t, uint64_t,
 )
 from cutline.kernels.base.signals cimport Watch, is_interrupted, raise_pending
 from cutline.kernels.breaks.best_break cimport (
     BYTES, CHARACTERS, TOKENS, BreakCut, Limit,
 )
 from cutline.kernels.breaks.overlaps cimport (
-    CHUNK_WORK, Overlap, Starts, free_starts, next_row,
+    CHUNK_WORK, Cutting, Overlap, Starts, free_starts, next_row,
 )
+from cutline.kernels.breaks.piece_breaks cimport PieceSums
 from cutline.kernels.base.chunks cimport (
     OwnedRows, Rows, add_row, check_type, chunks_of, chunks_of_texts,
 )
@@ -46,12 +48,13 @@ cdef class BlockCutter:
     """Cuts texts within some limits; holds the memory that it takes.
 
     Args:
-        limits, min_fill, stable, overlap: see `chunk_block`.
+        limits, min_fill, stable, overlap, share: see `chunk_block`.
         kinds: of breaks, the best first.
     """
 
     cdef list encoders, states  # one for each limit that is none of a unit
     cdef BreakCut breaks
+    cdef PieceSums pieces       # None: texts are indexed
     cdef int n_limits
     cdef Counted* counted
     cdef Overlap overlap
@@ -59,7 +62,8 @@ cdef class BlockCutter:
     cdef Watch watch
 
     def __cinit__(
-        self, list limits, double min_fill, const int[::1] kinds, bint stable, Overlap overlap
+        self, list limits, double min_fill, const int[::1] kinds, bint stable, Overlap overlap,
+        double share
     ):
         cdef int one
         self.watch.is_on = True
@@ -73,6 +77,12 @@ cdef class BlockCutter:
             raise MemoryError("no memory for the limits of chunks")
         for one, (measure, most) in enumerate(limits):
             self.take_limit(one, measure, most)
+        if share >= 0:
+            self.pieces = PieceSums(self.encoders[0], "", share, "")
+            self.pieces.limit_chunks(limits[0][1], min_fill, kinds, None)
+            self.pieces.use_state(self.states[0])
+            if not self.pieces.are_known:
+                self.pieces = None
 
     cdef int take_limit(self, int one, object measure, Py_ssize_t most) except -1:
         cdef Limit* limit = self.breaks.limits + one
@@ -116,23 +126,46 @@ cdef class BlockCutter:
         """Add the chunks of a text. Returns their number; NOT_FOUND: one takes a longer search,
         or what else another way may have or explain, and none was added; or INTERRUPTED.
         """
-        cdef Py_ssize_t first = rows.n, status
-        cdef int64_t last[3]
-        cdef int64_t row[4]
+        cdef Py_ssize_t status
         cdef int one
+        if self.pieces is not None:
+            status = self.cut_by_pieces(text, rows)
+            if status != UNKNOWN:
+                return status
         for one in range(self.n_limits):
             if self.counted[one].state != NULL:
                 status = index_again(&self.counted[one], text)
                 if status < 0:
                     return INTERRUPTED if status == INTERRUPTED else NOT_FOUND
+        return self.cut_by(self.breaks, text, rows)
+
+    cdef Py_ssize_t cut_by_pieces(self, const Characters* text, Rows* rows) noexcept nogil:
+        """What `cut` does, while the text is counted. UNKNOWN: it should be indexed."""
+        cdef EncoderState* state = self.counted.state
+        cdef const uint8_t* utf8 = NULL
+        cdef Py_ssize_t n_bytes = text_utf8(state, text, &utf8), count
+        if n_bytes < 0 or not self.pieces.take_text(text, utf8, n_bytes):
+            return NOT_FOUND
+        state.lookups.watch.is_on = True
+        count = self.cut_by(self.pieces, text, rows)
+        state.lookups.watch.is_on = False
+        return count if count != NOT_FOUND or self.pieces.are_known else UNKNOWN
+
+    cdef Py_ssize_t cut_by(
+        self, Cutting cutting, const Characters* text, Rows* rows
+    ) noexcept nogil:
+        """Add the chunks of a text that is ready to be cut; see `cut`."""
+        cdef Py_ssize_t first = rows.n, status
+        cdef int64_t last[3]
+        cdef int64_t row[4]
         last[0] = last[1] = last[2] = 0
         while last[1] < text.n:
             status = next_row(
-                self.overlap, &self.starts, self.breaks, text, last, last[1], False, row
+                self.overlap, &self.starts, cutting, text, last, last[1], False, row
             )
             if status < 0 or not add_row(rows, row[0], row[1], row[2], row[3]):
                 rows.n = first
-                return NOT_FOUND
+                return INTERRUPTED if status == INTERRUPTED else NOT_FOUND
             last[0] = row[0]
             last[1] = row[1]
             last[2] = row[2]
@@ -179,7 +212,8 @@ cdef void free_index(TextIndex* index) noexcept nogil:
 
 def chunk_block(
     type chunk_type not None, list texts not None, list limits not None, double min_fill,
-    const int[::1] kinds not None, bint stable, tuple names not None, Overlap overlap=None
+    const int[::1] kinds not None, bint stable, tuple names not None, Overlap overlap=None,
+    double share=-1
 ):
     """Cut each text at the last breaks that fit, and make its chunks.
 
@@ -190,12 +224,14 @@ def chunk_block(
             the maximum of each; an encoder first.
         min_fill, kinds, stable, overlap: see `cut_at_breaks`; the last kind is that of characters.
         names: of the kinds, and of the text's end.
+        share: less than 0: texts are indexed. Else few slices are asked for, by one encoder without
+            `stable` and overlap, and it is that of `PieceSums`.
 
     Returns:
         A list of chunks for each text; None: that takes another way.
     """
     cdef Py_ssize_t n = len(texts), at, count = 0
-    cdef BlockCutter cutter = BlockCutter(limits, min_fill, kinds, stable, overlap)
+    cdef BlockCutter cutter = BlockCutter(limits, min_fill, kinds, stable, overlap, share)
     cdef OwnedRows owned = OwnedRows()
     cdef Block block = Block(texts)
     n_chunks = zeroed_numbers("q", n)
@@ -215,7 +251,7 @@ def chunk_block(
 def chunk_stretches(
     type chunk_type not None, str text not None, const int64_t[::1] places not None,
     Py_ssize_t index, list limits not None, double min_fill, const int[::1] kinds not None,
-    bint stable, tuple names not None, Overlap overlap=None
+    bint stable, tuple names not None, Overlap overlap=None, double share=-1
 ):
     """Cut each stretch of a text as if it were all of it, up to one that takes another way.
 
@@ -224,14 +260,14 @@ def chunk_stretches(
         places: where the first stretch starts, and where each ends; ascending, and inside the
             text (trusted).
         index: of the first chunk.
-        limits, min_fill, kinds, stable, overlap: see `chunk_block`.
+        limits, min_fill, kinds, stable, overlap, share: see `chunk_block`.
         names: of the kinds, and of the stretches' ends.
 
     Returns:
         The chunks, with their places in the text, and the number of stretches that they are of.
     """
     cdef Py_ssize_t n = max(places.shape[0] - 1, 0), at = 0, count = 0, row
-    cdef BlockCutter cutter = BlockCutter(limits, min_fill, kinds, stable, overlap)
+    cdef BlockCutter cutter = BlockCutter(limits, min_fill, kinds, stable, overlap, share)
     cdef OwnedRows owned = OwnedRows()
     cdef Characters whole = characters_of(text), stretch = whole
     cdef Watch watch

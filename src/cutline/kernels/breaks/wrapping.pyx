@@ -92,10 +92,16 @@ cdef int beginning(const Characters* text, Py_ssize_t at, Py_ssize_t end) noexce
     return OTHERWISE
 
 
-cdef bint ends_sentence(const Characters* text, const Line* line) noexcept nogil:
-    cdef Py_ssize_t end = line.end
+cdef inline bint ends_sentence(const Characters* text, const Line* line) noexcept nogil:
+    return is_after_sentence(text, line.begin, line.end)
+
+
+cdef bint is_after_sentence(
+    const Characters* text, Py_ssize_t begin, Py_ssize_t end
+) noexcept nogil:
+    """Whether a sentence ends where text[begin:end] does, which has no white space there."""
     cdef uint32_t kind
-    while end > line.begin:
+    while end > begin:
         end -= 1
         kind = properties_of(char_at(text, end)) & SENTENCE_MASK
         if kind == SB_ATERM or kind == SB_STERM:
@@ -387,16 +393,23 @@ cdef bint is_wrapped_before(
     cdef Paragraph paragraph
     cdef Line* line = &paragraph.lines[LINES_BEFORE]
     cdef bint is_known
+    cdef int begins
     if lines == LINES_KEEP or next_line == text.n:
         return False
     end = without_line_end(text, start, next_line)
     if lines == LINES_JOIN:
         return not (is_blank_before(text, start, end) or is_blank_after(text, next_line))
-    if end - start < LEAST_COLUMNS // 2 or beginning(text, next_line, limit) == OTHERWISE:
+    if end - start < LEAST_COLUMNS // 2:
         return False
-    if is_blank(text, end - 1) and is_blank(text, end - 2):
+    begins = beginning(text, next_line, limit)
+    if begins == OTHERWISE or is_blank(text, end - 1) and is_blank(text, end - 2):
         return False
     earliest = max(start, next_line - BEHIND)
+    # So it is at most line ends that do not wrap, and no width need be known.
+    if begins != IN_LOWER_CASE and is_after_sentence(
+        text, earliest, end - 1 if is_blank(text, end - 1) else end
+    ):
+        return False
     # A line that is whole is the same from wherever it is seen, if it is seen to its end.
     is_known = seen.line.is_whole and seen.line.begin == next_line and seen.line.end < limit
     if is_known and seen.before.is_whole:

@@ -1,15 +1,17 @@
 """The pieces of a text that is cut into chunks from its start to its end."""
 
 from cutline.kernels.cut.longest_fit cimport Cut, Search
-from cutline.kernels.encode.batches cimport Source
+from cutline.kernels.encode.counted_pieces cimport CountedPieces
 
-# Boundaries of the scan from the first of them on, as far as it was asked for.
+# Up to the end of a piece, how far decisions looked that looked far.
+cdef struct FarLook:
+    Py_ssize_t end
+    Py_ssize_t looked               # the greatest lookahead end
+
 cdef struct WholeText:
-    Source source
-    Py_ssize_t* ends                # where they are
-    Py_ssize_t* tokens              # from anywhere before the first to each
-    Py_ssize_t* looked              # the greatest lookahead end of decisions up to there that looked far
-    Py_ssize_t n, ends_slots, tokens_slots, looked_slots
+    CountedPieces pieces
+    FarLook* looks                  # rising; few pieces have one
+    Py_ssize_t n_looks, looks_slots
 
 
 cdef bint begin_whole_text(Search* search, WholeText* whole) noexcept nogil

@@ -9,15 +9,16 @@ Guarded by tests/kernels/test_whole_text.py.
 
 from libc.stdlib cimport free
 
-from cutline.kernels.base.common cimport (
-    NO_MEMORY, NOT_FOUND, UNKNOWN, grow, memcpy, memmove, memset,
-)
+from cutline.kernels.base.common cimport NO_MEMORY, NOT_FOUND, UNKNOWN, grow, memmove, memset
 from cutline.kernels.cut.longest_fit cimport (
     Boundary, begin_boundaries, cut_before_last, last_boundary, longest_counted, longest_fitting_prefix,
     no_cut, push_boundaries, reserve_boundaries, usual_bytes,
 )
 from cutline.kernels.encode.batches cimport (
     BATCH_PIECES, Batch, count_batch, fill_batch, pieces_by_lanes, use_lanes,
+)
+from cutline.kernels.encode.counted_pieces cimport (
+    CountedPieces, add_pieces, begin_pieces, forget_pieces, free_pieces, is_apart, last_up_to,
 )
 from cutline.kernels.scan.lanes cimport (
     LEAST_LANED, MOST_BEYOND, Chunk, next_that_looked_far, seek_piece,
@@ -28,38 +29,24 @@ cdef enum:
     NEAR = 512              # bytes that are read at most beyond where a piece begins or ends
     REJOINED_PIECES = 8     # of a chunk that begins within a piece, until they meet the text's
     FEW_BOUNDARIES = 3      # before the one over budget: others are hardly needed
+    KEPT = 1024             # pieces before a chunk that are not forgotten: moving others costs more
 
 
 cdef bint begin_whole_text(Search* search, WholeText* whole) noexcept nogil:
     """Begin with the search's text, while its state is in use. False: no memory."""
-    use_lanes(&whole.source, search.state, search.n, tells_lookahead=False)
+    use_lanes(&whole.pieces.source, search.state, search.n, tells_lookahead=False)
     return begin_at(whole, 0)
 
 
 cdef bint begin_at(WholeText* whole, Py_ssize_t at) noexcept nogil:
     """Know no more than that a piece begins at text[at]. False: no memory."""
-    whole.n = 0
-    if not reserve_ends(whole, 1):
-        return False
-    whole.ends[0] = whole.looked[0] = at
-    whole.tokens[0] = 0
-    whole.n = 1
-    return True
-
-
-cdef bint reserve_ends(WholeText* whole, Py_ssize_t more) noexcept nogil:
-    more += whole.n
-    return (
-        grow(<void**> &whole.ends, &whole.ends_slots, more, sizeof(Py_ssize_t))
-        and grow(<void**> &whole.tokens, &whole.tokens_slots, more, sizeof(Py_ssize_t))
-        and grow(<void**> &whole.looked, &whole.looked_slots, more, sizeof(Py_ssize_t))
-    )
+    whole.n_looks = 0
+    return begin_pieces(&whole.pieces, at)
 
 
 cdef void free_whole_text(WholeText* whole) noexcept nogil:
-    free(whole.ends)
-    free(whole.tokens)
-    free(whole.looked)
+    free_pieces(&whole.pieces)
+    free(whole.looks)
 
 
 cdef Cut next_cut(
@@ -67,7 +54,7 @@ cdef Cut next_cut(
 ) noexcept nogil:
     """The longest fitting prefix from `start`, which is not before the last one asked for."""
     cdef Cut cut
-    if whole.source.chunk != NULL:
+    if whole.pieces.source.chunk != NULL:
         cut = cut_by_pieces(search, whole, start, max_tokens)
         if cut.end != UNKNOWN:
             return cut
@@ -87,14 +74,14 @@ cdef Cut cut_by_pieces(
         return cut_before_over(search, max_tokens, 0)
     if first < 0:
         return no_cut(first)
-    before = last_boundary(search).tokens - whole.tokens[first]
+    before = last_boundary(search).tokens - whole.pieces.tokens[first]
     status = count_until_over(search, whole, &first, max_tokens, max_tokens - before)
     if status < 0:
         return no_cut(status)
-    over = last_up_to(whole.tokens, first, whole.n, max_tokens - before) + 1
-    if over == whole.n:
+    over = last_up_to(whole.pieces.tokens, first, whole.pieces.n, max_tokens - before) + 1
+    if over == whole.pieces.n:
         cut.end = search.n
-        cut.tokens = before + whole.tokens[over - 1]
+        cut.tokens = before + whole.pieces.tokens[over - 1]
         return cut
     return cut_before_piece(search, whole, first, over, before, max_tokens)
 
@@ -105,10 +92,18 @@ cdef Cut cut_before_piece(
 ) noexcept nogil:
     """The longest fitting prefix, where `over` is the first boundary over budget; or UNKNOWN.
 
-    A few boundaries before it tell, or more of them do.
+    The boundary before it, if it leaves no token and is one however the text goes on; or a few of
+    them tell, or more of them do.
     """
     cdef Py_ssize_t n_few = FEW_BOUNDARIES, n = search.n_boundaries, kept, status
     cdef Cut cut
+    cut.end = whole.pieces.ends[over - 1]
+    cut.tokens = before + whole.pieces.tokens[over - 1]
+    if (
+        cut.tokens == max_tokens and cut.end > 0 and search.source.scanner.apart != NULL
+        and is_apart(search.source.scanner, search.text, cut.end)
+    ):
+        return cut
     while True:
         kept = max(first + 1, over - n_few)
         status = push_last(search, whole, first, kept, over, before)
@@ -127,20 +122,6 @@ cdef Cut cut_before_over(Search* search, Py_ssize_t max_tokens, Py_ssize_t least
     if last.lookahead_end - 1 - (last - 1).at > usual_bytes(max_tokens):
         return no_cut(UNKNOWN)
     return cut_before_last(search, search.n, max_tokens, least)
-
-
-cdef Py_ssize_t last_up_to(
-    const Py_ssize_t* numbers, Py_ssize_t low, Py_ssize_t high, Py_ssize_t most
-) noexcept nogil:
-    """The last of ascending numbers[low:high] that is at most so much; `low`: no other is."""
-    cdef Py_ssize_t middle
-    while high - low > 1:
-        middle = (low + high) // 2
-        if numbers[middle] <= most:
-            low = middle
-        else:
-            high = middle
-    return low
 
 
 cdef Py_ssize_t join(
@@ -181,10 +162,10 @@ cdef Py_ssize_t find(WholeText* whole, Py_ssize_t at) noexcept nogil:
     Those that lanes have found, but nobody counted, are boundaries too; and beyond what they have
     scanned, each place is.
     """
-    cdef Py_ssize_t found = last_up_to(whole.ends, 0, whole.n, at)
-    if whole.ends[found] == at:
+    cdef Py_ssize_t found = last_up_to(whole.pieces.ends, 0, whole.pieces.n, at)
+    if whole.pieces.ends[found] == at:
         return found
-    if at >= whole.source.chunk.stop or seek_piece(whole.source.chunk, at):
+    if at >= whole.pieces.source.chunk.stop or seek_piece(whole.pieces.source.chunk, at):
         return 0 if begin_at(whole, at) else NO_MEMORY
     return NOT_FOUND
 
@@ -196,8 +177,9 @@ cdef Py_ssize_t count_until_over(
 
     `first` moves, as boundaries before it are forgotten.
     """
+    cdef const CountedPieces* pieces = &whole.pieces
     cdef Py_ssize_t status
-    while whole.tokens[whole.n - 1] <= most and whole.ends[whole.n - 1] < search.n:
+    while pieces.tokens[pieces.n - 1] <= most and pieces.ends[pieces.n - 1] < search.n:
         status = count_more(search, whole, first, max_tokens)
         if status < 0:
             return status
@@ -211,22 +193,27 @@ cdef Py_ssize_t count_more(
     long.
     """
     cdef Batch batch
-    cdef Py_ssize_t at = whole.ends[whole.n - 1], piece
+    cdef Py_ssize_t at = whole.pieces.ends[whole.pieces.n - 1], piece
     cdef bint some_looked = True
-    pieces_by_lanes(&whole.source, search.text, at, search.n, &batch)
+    pieces_by_lanes(&whole.pieces.source, search.text, at, search.n, &batch)
     if batch.count == 0 and search.n - at < LEAST_LANED:
         fill_batch(&search.source, search.text, at, search.n, BATCH_PIECES, &batch)
     else:
         piece = short_pieces(&batch, longest_counted(max_tokens))
         if piece < batch.count:
-            seek_piece(whole.source.chunk, batch.starts[piece])
+            seek_piece(whole.pieces.source.chunk, batch.starts[piece])
             batch.count = piece
         if batch.count == 0:
             return UNKNOWN
-        some_looked = tell_what_looked_far(search, whole.source.chunk, &batch)
-    if count_batch(
-        search.bpe, search.state, search.text, search.n, &batch
-    ) < 0 or not add_batch(whole, first, &batch, some_looked):
+        some_looked = tell_what_looked_far(search, whole.pieces.source.chunk, &batch)
+    if first[0] > KEPT:
+        forget_before(whole, first[0])
+        first[0] = 0
+    if (
+        count_batch(search.bpe, search.state, search.text, search.n, &batch) < 0
+        or not add_pieces(&whole.pieces, &batch)
+        or some_looked and not add_looks(whole, &batch)
+    ):
         return NO_MEMORY
     return 0
 
@@ -265,38 +252,40 @@ cdef bint tell_what_looked_far(Search* search, const Chunk* chunk, Batch* batch)
     return True
 
 
-cdef bint add_batch(
-    WholeText* whole, Py_ssize_t* first, const Batch* batch, bint some_looked
-) noexcept nogil:
-    """Add the ends of a batch, and forget what is before the chunk. False: no memory."""
-    cdef Py_ssize_t* numbers
-    cdef Py_ssize_t piece, last
-    forget_before(whole, first[0])
-    first[0] = 0
-    if not reserve_ends(whole, batch.count):
+cdef bint add_looks(WholeText* whole, const Batch* batch) noexcept nogil:
+    """Add how far decisions of a batch looked that looked far. False: no memory."""
+    cdef Py_ssize_t piece, looked
+    if not grow(
+        <void**> &whole.looks, &whole.looks_slots, whole.n_looks + batch.count, sizeof(FarLook)
+    ):
         return False
-    memcpy(whole.ends + whole.n, batch.ends, batch.count * sizeof(Py_ssize_t))
-    last = whole.tokens[whole.n - 1]
-    numbers = whole.tokens + whole.n
+    looked = whole.looks[whole.n_looks - 1].looked if whole.n_looks > 0 else 0
     for piece in range(batch.count):
-        numbers[piece] = last + batch.totals[piece]
-    last = whole.looked[whole.n - 1]
-    numbers = whole.looked + whole.n
-    for piece in range(batch.count):
-        if some_looked:
-            last = max(last, batch.lookahead_end[piece])
-        numbers[piece] = last
-    whole.n += batch.count
+        if batch.lookahead_end[piece] > looked:
+            looked = batch.lookahead_end[piece]
+            whole.looks[whole.n_looks].end = batch.ends[piece]
+            whole.looks[whole.n_looks].looked = looked
+            whole.n_looks += 1
     return True
 
 
+cdef Py_ssize_t looked_up_to(const WholeText* whole, Py_ssize_t at) noexcept nogil:
+    """How far the decisions on pieces looked that end up to text[at], and looked far; or 0."""
+    cdef Py_ssize_t look = whole.n_looks - 1
+    while look >= 0 and whole.looks[look].end > at:
+        look -= 1
+    return whole.looks[look].looked if look >= 0 else 0
+
+
 cdef void forget_before(WholeText* whole, Py_ssize_t first) noexcept nogil:
-    cdef size_t kept
-    whole.n -= first
-    kept = whole.n * sizeof(Py_ssize_t)
-    memmove(whole.ends, whole.ends + first, kept)
-    memmove(whole.tokens, whole.tokens + first, kept)
-    memmove(whole.looked, whole.looked + first, kept)
+    """Forget the pieces before one; of how far they looked, all but what was furthest."""
+    cdef Py_ssize_t look = 0
+    forget_pieces(&whole.pieces, first)
+    while look + 1 < whole.n_looks and whole.looks[look + 1].end <= whole.pieces.ends[0]:
+        look += 1
+    if look > 0:
+        whole.n_looks -= look
+        memmove(whole.looks, whole.looks + look, whole.n_looks * sizeof(FarLook))
 
 
 cdef Py_ssize_t push_last(
@@ -308,23 +297,24 @@ cdef Py_ssize_t push_last(
     How far decisions looked that did not look far is asked for only here: those that may have looked
     beyond the first of these boundaries are made again.
     """
+    cdef const CountedPieces* pieces = &whole.pieces
     cdef Boundary* boundary
     cdef Py_ssize_t at = kept, limit, lookahead_end = 0, furthest
     if not reserve_boundaries(search, over - kept + 1):
         return NO_MEMORY
-    while at > first + 1 and whole.ends[at] + MOST_BEYOND > whole.ends[kept]:
+    while at > first + 1 and pieces.ends[at] + MOST_BEYOND > pieces.ends[kept]:
         at -= 1
-    furthest = max(last_boundary(search).lookahead_end, whole.looked[at - 1])
+    furthest = max(last_boundary(search).lookahead_end, looked_up_to(whole, pieces.ends[at - 1]))
     for at in range(at, over + 1):
-        limit = min(search.n, whole.ends[at] + NEAR)
-        scan_piece(search.source.scanner, search.text, whole.ends[at - 1], limit, &lookahead_end)
+        limit = min(search.n, pieces.ends[at] + NEAR)
+        scan_piece(search.source.scanner, search.text, pieces.ends[at - 1], limit, &lookahead_end)
         if lookahead_end > limit and limit < search.n:
             return UNKNOWN
-        furthest = max(furthest, lookahead_end, whole.looked[at])
+        furthest = max(furthest, lookahead_end, looked_up_to(whole, pieces.ends[at]))
         if at >= kept:
             boundary = &search.boundaries[search.n_boundaries]
-            boundary.at = whole.ends[at]
+            boundary.at = pieces.ends[at]
             boundary.lookahead_end = furthest
-            boundary.tokens = before + whole.tokens[at]
+            boundary.tokens = before + pieces.tokens[at]
             search.n_boundaries += 1
     return 0

@@ -56,9 +56,9 @@ cdef class Cutter:
         self.encoder = encoder
         self.owner = owner
         self.owned = encoder.take_state()
-        self.whole.source = encoder.source()
+        self.whole.pieces.source = encoder.source()
         begin_search(
-            &self.search, &encoder.tables.bpe, self.whole.source, &self.owned.state,
+            &self.search, &encoder.tables.bpe, self.whole.pieces.source, &self.owned.state,
             encoder.scan_tables.has_gaps,
         )
         self.search.text = utf8_data(owner, &n)
@@ -298,6 +298,26 @@ def cut_column(
         raise_pending()
     cutter.close()
     return copied(&owned.rows), n_chunks
+
+
+def count_code_points(owner, int64_t[::1] rows not None, bint shares):
+    """Turn the byte offsets of what `cut_all` returns into code-point offsets, where they are.
+
+    Args:
+        owner: the UTF-8 of the text.
+        rows: of its chunks.
+        shares: chunks begin before the one before ends.
+    """
+    cdef Py_ssize_t n = 0, n_rows = rows.shape[0] // 4
+    cdef const uint8_t* text = utf8_data(owner, &n)
+    if n_rows == 0:
+        return
+    with nogil:
+        count_characters(text, n, &rows[1], n_rows)
+        if shares:
+            count_characters(text, n, &rows[0], n_rows)
+        else:
+            start_at_ends(&rows[0], n_rows)
 
 
 def code_points(owner, const int64_t[:] places not None):

@@ -20,8 +20,8 @@ from cutline.kernels.base.common cimport (
 from cutline.kernels.base.signals cimport is_interrupted
 from cutline.kernels.bpe.backtracking cimport backtrack
 from cutline.kernels.bpe.bpe cimport (
-    PAIR_CACHE_SLOTS, Probe, char_part, find_probed, find_token, first_slot, id_of_rank,
-    long_probe, merge, next_closed_boundary, short_probe,
+    PAIR_CACHE_SLOTS, Probe, closed_parts, find_probed, find_token, first_slot, id_of_rank,
+    long_probe, may_merge_characters, merge, merge_characters, short_probe,
 )
 from cutline.kernels.bpe.matches cimport free_automaton
 from cutline.kernels.bpe.merge_windows cimport encode_by_windows
@@ -592,33 +592,38 @@ cdef Py_ssize_t encode_parts(
     uint32_t* out,
 ) noexcept nogil:
     """What encode_piece does for a piece that is no token."""
-    cdef uint32_t token
-    cdef Py_ssize_t count = 0, added, start = 0, end, at, watched = 0
+    cdef Py_ssize_t count, at
+    if n <= MERGE_LIMIT:
+        count = merge(bpe, piece, n, whole_characters, out)
+    elif may_merge_characters(bpe, piece, n, whole_characters):
+        count = encode_characters(bpe, state, piece, n, out)
+    else:
+        count = encode_long(bpe, state, piece, n, out)
+    if bpe.n_dense < bpe.n_tokens:
+        for at in range(count):
+            out[at] = bpe.ids[out[at]]
+    return count
+
+
+cdef Py_ssize_t encode_characters(
+    const Bpe* bpe, EncoderState* state, const uint8_t* piece, Py_ssize_t n, uint32_t* out
+) noexcept nogil:
+    """Tokens of a long piece, whose closed boundaries part it. Their number, or as encode_piece."""
+    cdef Py_ssize_t count = 0, added = 0, start = 0, end, watched = 0
     while start < n:
         if start - watched >= WATCHED:
             if is_interrupted(&state.lookups.watch, start - watched):
                 return INTERRUPTED
             watched = start
-        end = n
-        if whole_characters and bpe.char_token != NULL:
-            end = next_closed_boundary(bpe, piece, start, n)
-            token = char_part(bpe, piece + start, end - start)
-            if token != NONE:
-                out[count] = token
-                count += 1
-                start = end
-                continue
+        end = closed_parts(bpe, piece, start, n, out + count, &added)
         if end - start <= MERGE_LIMIT:
-            added = merge(bpe, piece + start, end - start, whole_characters, out + count)
+            added = merge_characters(bpe, added, out + count)
         else:
             added = encode_long(bpe, state, piece + start, end - start, out + count)
-        if added < 0:
-            return added
+            if added < 0:
+                return added
         count += added
         start = end
-    if bpe.n_dense < bpe.n_tokens:
-        for at in range(count):
-            out[at] = bpe.ids[out[at]]
     return count
 
 

@@ -156,7 +156,8 @@ cdef class WordEncoder:
         reader.collapses = self.collapses
         reader.strips_end = self.strips_end
         reader.most_characters = self.most_characters
-        reader.locates = reader.traces = False
+        reader.locates = 0
+        reader.traces = False
         state.paths.watch.is_on = False
         reader.watch = &state.paths.watch
 

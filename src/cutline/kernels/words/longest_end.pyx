@@ -67,14 +67,14 @@ cdef class LongestEnds(SliceCounts):
         # No end after a start with more tokens before it fits: the last one that has no more.
         left = self.starts.sums[rank] + n
         low = last_rank(&self.starts, rank, left)
-        place = start_of_rank(&self.starts, low)
-        limit = end_before(&self.starts, low + 1)
+        place = start_of_rank(&self.starts, low, first)
+        limit = end_before(&self.starts, low + 1, place)
         if place > start and is_joint(&self.starts, place):
             # What is unknown after a joint may be one token with what is before it.
             if low == rank:
                 return self.best_end(state, start, start, limit, n + before)
             low -= 1
-            place = start_of_rank(&self.starts, low)
+            place = start_of_rank(&self.starts, low, first)
         return self.best_end(state, start, place, limit, left - self.starts.sums[low])
 
     cdef Py_ssize_t last_place(
@@ -94,7 +94,7 @@ cdef class LongestEnds(SliceCounts):
             return head.first
         rank = rank_of(&self.starts, head.first)
         rank = last_rank(&self.starts, rank, self.starts.sums[rank] + n - before)
-        return end_before(&self.starts, rank + 1)
+        return end_before(&self.starts, rank + 1, head.first)
 
     cdef Py_ssize_t ask_longest_fit(
         self, Py_ssize_t start, Py_ssize_t end, Py_ssize_t n, bint inside

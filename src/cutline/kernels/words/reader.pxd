@@ -13,6 +13,9 @@ cdef enum:
     WORD_SLOTS = 128
     NO_WORD = 128           # where characters of no word say that they end it
     ONLY_WHITE = 2
+    # What is told of where words come from
+    FIRSTS = 1                  # their first characters
+    PLACES = 2                  # all that `Words` has
     TOO_LONG = -1           # instead of the bytes of a word with more characters than models take
 
 # What reads a stretch of a text. The buffer has the words of a batch, one after the other.
@@ -28,7 +31,7 @@ cdef struct Reader:
     Py_ssize_t slots, used
     Py_ssize_t* origins         # of each byte: the character it comes from
     Py_ssize_t origin_slots
-    bint locates                # which characters a word comes from is wanted
+    int locates                 # which characters a word comes from is wanted: 0, FIRSTS, PLACES
     bint traces                 # ... and origins
     Watch* watch
     bint goes_on                # the word that is open at the end is none of the last batch

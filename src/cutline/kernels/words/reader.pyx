@@ -7,7 +7,8 @@ from libc.stdlib cimport free
 
 from cutline.kernels.base.characters cimport Unit, char_at
 from cutline.kernels.base.common cimport (
-    INTERRUPTED, NO_MEMORY, characters_in, grow, memcpy, memmove, uint16_t, uint32_t, unlikely,
+    INTERRUPTED, NO_MEMORY, characters_in, grow, memcpy, memmove, memset, uint16_t, uint32_t,
+    unlikely,
 )
 from cutline.kernels.base.signals cimport is_interrupted
 from cutline.kernels.words.char_map cimport (
@@ -50,6 +51,8 @@ cdef Py_ssize_t read_words(Reader* reader, Words* words) noexcept nogil:
     """Read the next words. Returns how many; 0 at the end; or NO_MEMORY or INTERRUPTED."""
     cdef Py_ssize_t stop, watched = reader.at
     keep_open_word(reader, words)
+    if reader.locates == FIRSTS:
+        memset(&words.begins_inside[reader.is_open], 0, (WORD_SLOTS - 1) * sizeof(bint))
     while reader.at < reader.end and words.count < WORDS:
         stop = min(reader.end, reader.at + STRETCH)
         if not reserve(reader, MOST_BRIEF * STRETCH + ROOM):
@@ -148,14 +151,16 @@ cdef inline void read_brief(
 
     There is room for MOST_BRIEF bytes for each of them.
     """
-    if reader.locates or reader.traces:
-        read_brief_images(reader, words, text, stop, True)
+    if reader.locates == PLACES or reader.traces:
+        read_brief_images(reader, words, text, stop, PLACES)
+    elif reader.locates == FIRSTS:
+        read_brief_images(reader, words, text, stop, FIRSTS)
     else:
-        read_brief_images(reader, words, text, stop, False)
+        read_brief_images(reader, words, text, stop, 0)
 
 
 cdef inline void read_brief_images(
-    Reader* reader, Words* words, const Unit* text, Py_ssize_t stop, bint locates
+    Reader* reader, Words* words, const Unit* text, Py_ssize_t stop, int locates
 ) noexcept nogil:
     """What read_brief does. No branch depends on where words end, for none would be foreseen."""
     cdef uint8_t* buffer = reader.buffer
@@ -185,23 +190,24 @@ cdef inline void read_brief_images(
             break
         if unlikely(kinds & after_blank):
             # Of a run of blanks, the first is there already.
-            if locates:
+            if locates == PLACES:
                 words.ends[begun - 1] = at + 1
             at += 1
             continue
         words.starts[begun] = used
         if locates:
             words.firsts[begun] = at
+        if locates == PLACES:
             words.begins_inside[begun] = False
             words.begins_blank[begun] = kinds & IS_BLANK != 0
             words.ends[begun + begins - 1 if kinds & HAS_BYTES else NO_WORD] = at + 1
         begun += begins
         buffer[used] = META
-        if locates and traces:
+        if locates == PLACES and traces:
             origins[used] = at
         used += begins & kinds >> PREFIXED & prefixes
         memcpy(buffer + used, &written, BRIEF_BYTES)
-        if locates and traces:
+        if locates == PLACES and traces:
             for place in range(used, used + BRIEF_BYTES):
                 origins[place] = at
         used += n

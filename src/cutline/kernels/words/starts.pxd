@@ -10,6 +10,10 @@ cdef extern from "native.h":
     int low_bit "cutline_low_bit"(uint64_t word) noexcept nogil
     int top_bit "cutline_top_bit"(uint64_t word) noexcept nogil
 
+cdef enum:
+    NEAR_STARTS = 32        # where one is looked for at first
+    NEAR_WORDS = 8          # of bits
+
 # Bit k: at character k begins what is counted apart. `ranks` has the bits before each word of 64,
 # `sums` the tokens before each bit; bits inside words are set in `joined`, too, and those of parts
 # with entangled characters in `entangled`.
@@ -23,9 +27,14 @@ cdef struct Starts:
     Py_ssize_t n                # characters
 
 
+cdef inline bint have_room(Starts* starts, Py_ssize_t more) noexcept nogil:
+    """Have room for more starts. False: no memory."""
+    return grow(<void**> &starts.sums, &starts.slots, starts.count + more + 1, sizeof(int64_t))
+
+
 cdef inline bint add_start(Starts* starts, Py_ssize_t at, int64_t tokens, bint inside) noexcept nogil:
     """Add a start after all others. False: no memory."""
-    if not grow(<void**> &starts.sums, &starts.slots, starts.count + 1, sizeof(int64_t)):
+    if not have_room(starts, 1):
         return False
     if starts.bits[at >> 6] >> (at & 63) & 1:
         return True
@@ -35,6 +44,15 @@ cdef inline bint add_start(Starts* starts, Py_ssize_t at, int64_t tokens, bint i
     starts.sums[starts.count] = tokens
     starts.count += 1
     return True
+
+
+cdef inline void add_ready_start(Starts* starts, Py_ssize_t at, int64_t tokens) noexcept nogil:
+    """Add a start after all others, or the last one again: there is room."""
+    cdef uint64_t* bits = &starts.bits[at >> 6]
+    cdef bint is_new = bits[0] >> (at & 63) & 1 ^ 1
+    bits[0] |= <uint64_t> 1 << (at & 63)
+    starts.sums[starts.count] = tokens
+    starts.count += is_new
 
 
 cdef inline Py_ssize_t next_start(const Starts* starts, Py_ssize_t at) noexcept nogil:
@@ -92,10 +110,17 @@ cdef inline bint has_entangled(const Starts* starts, Py_ssize_t start, Py_ssize_
     return False
 
 
-cdef inline Py_ssize_t start_of_rank(const Starts* starts, Py_ssize_t rank) noexcept nogil:
-    """The character of the start with so many others before it."""
-    cdef Py_ssize_t low = 0, high = (starts.n >> 6) + 1, middle
+cdef inline Py_ssize_t start_of_rank(
+    const Starts* starts, Py_ssize_t rank, Py_ssize_t after
+) noexcept nogil:
+    """The character of the start with so many others before it; it is not before another one."""
+    cdef Py_ssize_t low = after >> 6, high, middle, n = (starts.n >> 6) + 1, step = NEAR_WORDS
     cdef uint64_t word
+    # It is usually near.
+    while low + step < n and <Py_ssize_t> starts.ranks[low + step] <= rank:
+        low += step
+        step *= 2
+    high = min(low + step, n)
     while low + 1 < high:
         middle = (low + high) >> 1
         if <Py_ssize_t> starts.ranks[middle] <= rank:
@@ -114,7 +139,11 @@ cdef inline Py_ssize_t last_rank(
     const Starts* starts, Py_ssize_t rank, int64_t most
 ) noexcept nogil:
     """The rank of the last start, from a given one on, with at most so many tokens before it."""
-    cdef Py_ssize_t low = rank, high = starts.count, middle
+    cdef Py_ssize_t low = rank, high, middle, step = NEAR_STARTS
+    while low + step < starts.count and starts.sums[low + step] <= most:
+        low += step
+        step *= 2
+    high = min(low + step, starts.count)
     while low + 1 < high:
         middle = (low + high) >> 1
         if starts.sums[middle] <= most:
@@ -124,6 +153,8 @@ cdef inline Py_ssize_t last_rank(
     return low
 
 
-cdef inline Py_ssize_t end_before(const Starts* starts, Py_ssize_t rank) noexcept nogil:
+cdef inline Py_ssize_t end_before(
+    const Starts* starts, Py_ssize_t rank, Py_ssize_t after
+) noexcept nogil:
     """The last place before the start of a rank, or the text's end where there is none."""
-    return start_of_rank(starts, rank) - 1 if rank < starts.count else starts.n
+    return start_of_rank(starts, rank, after) - 1 if rank < starts.count else starts.n

@@ -36,6 +36,11 @@ cdef class TextStarts:
     cdef Py_ssize_t add_runs(
         self, WordState* state, Py_ssize_t start, Py_ssize_t stop
     ) noexcept nogil
+    cdef Py_ssize_t add_some_words(
+        self, WordState* state, Py_ssize_t start, Py_ssize_t stop
+    ) noexcept nogil
+    cdef bint add_batch(self, WordState* state, const Py_ssize_t* totals) noexcept nogil
+    cdef bint is_start(self, const WordState* state, Py_ssize_t word) noexcept nogil
     cdef Py_ssize_t add_words(
         self, WordState* state, Py_ssize_t start, Py_ssize_t stop, Joints* joints
     ) noexcept nogil

@@ -21,10 +21,14 @@ from cutline.kernels.encode.runs cimport Runs, Separators, find_runs
 from cutline.kernels.words.char_map cimport PAIR
 from cutline.kernels.words.encoder cimport WordEncoder
 from cutline.kernels.words.model cimport UNIGRAM
-from cutline.kernels.words.reader cimport WORD_SLOTS, Words, read_words, start_reading
+from cutline.kernels.words.reader cimport (
+    FIRSTS, PLACES, WORD_SLOTS, Words, read_words, start_reading,
+)
 from cutline.kernels.words.run_counts cimport count_closed_runs, count_new_runs
 from cutline.kernels.words.separators cimport closed_run, ends_closed, ends_word, is_separator
-from cutline.kernels.words.starts cimport add_start, last_start, next_start, popcount, tokens_before
+from cutline.kernels.words.starts cimport (
+    Starts, add_ready_start, add_start, have_room, last_start, next_start, popcount, tokens_before,
+)
 from cutline.kernels.words.stretches cimport ANY_LENGTH, count_stretch, count_words
 from cutline.kernels.words.unigram cimport Joints, best_path
 from cutline.kernels.words.word_state cimport OwnedWordState, WordState, make_room
@@ -33,6 +37,8 @@ cdef enum:
     LONG_WORD = 64          # bytes: longer words get joints
     GAP_STEP = 64           # characters without a word from one start to the next
     CHARACTERS_A_TOKEN = 4
+    WORDS_A_START = 4       # where a text is read word by word
+    MOST_APART = 1024       # characters of the words that are read at once
     FAR = 16                # characters for each token of a gap: no start is left out in what is longer
     LEAST_LOOKED_UP = 128   # characters whose runs are looked up: some near the end are not found
 
@@ -50,8 +56,8 @@ cdef class TextStarts:
             inside)`, and `longest_fit(start, end, n, inside)`, the greatest end up to this one;
             inside: the slice goes on there.
         is_plain: the text is normalized.
-        gap: tokens from one start to the next, roughly, for few slices that are much longer. Then
-            a text is counted by its runs, as fast as `WordEncoder.count`. 0: slices are many.
+        gap: tokens from one start to the next at most, roughly, for few slices that are much longer.
+            Then a text is counted as fast as `WordEncoder.count` does. 0: slices are many.
         before: bytes that its first word may have before it: joints are such with them, too.
     """
 
@@ -156,15 +162,19 @@ cdef class TextStarts:
     ) noexcept nogil:
         """Add starts of a stretch without entangled characters. Returns what `build` does.
 
-        With a gap, they are where words end whatever comes after, or at separators after closed
-        runs: what is before and after is counted apart (docs/words.md, "Slices and cuts"). Where
-        there are none for long, all starts are added.
+        With a gap, they are before some words, or runs: what is before and after is counted apart
+        (docs/words.md, "Slices and cuts"). Where there are none for long, all starts are added.
         """
         cdef Py_ssize_t end, outcome = 0, step = CHARACTERS_A_TOKEN * self.gap
         if self.gap == 0:
             return self.add_words(state, start, stop, joints)
         while start < stop:
-            if self.encoder.model.kind == UNIGRAM and stop - start > LEAST_LOOKED_UP:
+            if self.encoder.model.kind != UNIGRAM:
+                start = self.add_some_words(state, start, stop)
+                if start < 0:
+                    return start
+                continue
+            if stop - start > LEAST_LOOKED_UP:
                 start = self.add_runs(state, start, stop)
                 if start < 0:
                     return start
@@ -211,13 +221,13 @@ cdef class TextStarts:
     cdef Py_ssize_t add_runs(
         self, WordState* state, Py_ssize_t start, Py_ssize_t stop
     ) noexcept nogil:
-        """Look runs up, and add starts after some of them. Returns how far that went, or a status.
+        """Look runs up, and add a start before each. Returns how far that went, or a status.
 
         It ends at a long run, near the end, and where the run is not closed that ends a batch.
         """
         cdef Runs* runs = &state.runs
         cdef Characters text = self.text
-        cdef Py_ssize_t at = start, begun, run, first, count, next_at = start
+        cdef Py_ssize_t at = start, begun, run, first, count
         cdef int64_t total = self.total
         text.n = stop
         cdef Separators separators = self.encoder.separators
@@ -236,6 +246,8 @@ cdef class TextStarts:
             )
             if not runs.are_known:
                 count_new_runs(&self.encoder.model, state, self.encoder.prefixes)
+            if not have_room(&self.starts, runs.count):
+                return NO_MEMORY
             run = 0
             while run < runs.count:
                 count = runs.counts[run]
@@ -246,13 +258,10 @@ cdef class TextStarts:
                         break
                 if unlikely(runs.edges[2 * run + 1] - at > FAR * self.gap):
                     break
-                if at >= next_at:
-                    # What is removed is no part of a run: the next chunk begins after it.
-                    if separators.are_removed:
-                        at = runs.edges[2 * first]
-                    if not add_start(&self.starts, at, total, False):
-                        return NO_MEMORY
-                    next_at = at + self.gap
+                # What is removed is no part of a run: the next chunk begins after it.
+                if separators.are_removed:
+                    at = runs.edges[2 * first]
+                add_ready_start(&self.starts, at, total)
                 if unlikely(count < 0):
                     count = count_closed_runs(
                         &self.encoder.model, state, first, run, self.encoder.prefixes
@@ -267,6 +276,68 @@ cdef class TextStarts:
                 return at
             if is_interrupted(&state.paths.watch, at - begun):
                 return INTERRUPTED
+
+    cdef Py_ssize_t add_some_words(
+        self, WordState* state, Py_ssize_t start, Py_ssize_t stop
+    ) noexcept nogil:
+        """Count words, and add starts before some of them. Returns how far that went, or a status.
+
+        Of words that are long or far apart, all starts are added.
+        """
+        cdef Py_ssize_t totals[WORD_SLOTS]
+        cdef Words* words = &state.words
+        cdef Py_ssize_t n, outcome = 0, last = start
+        if not add_start(&self.starts, start, self.total, False):
+            return NO_MEMORY
+        start_reading(&state.reader, start, stop, self.encoder.prefixes)
+        state.reader.locates = FIRSTS
+        while True:
+            n = outcome = read_words(&state.reader, words)
+            if n <= 0 or state.reader.at - last > MOST_APART:
+                break
+            outcome = count_words(&self.encoder.model, state, ANY_LENGTH, totals)
+            if outcome < 0 or not self.add_batch(state, totals):
+                break
+            last = words.firsts[n - 1]
+        state.reader.locates = 0
+        if outcome < 0:
+            return outcome
+        if state.reader.at - last <= MOST_APART:
+            return stop if n == 0 else NO_MEMORY
+        stop = self.next_closed(state, state.reader.at, stop)
+        if n > 0 and words.firsts[n - 1] > last and self.is_start(state, n - 1):
+            stop = words.firsts[n - 1]
+        last = last_start(&self.starts, last)
+        self.total = self.starts.sums[self.starts.count - 1]
+        outcome = self.add_words(state, last, stop, NULL)
+        return outcome if outcome < 0 else stop
+
+    cdef bint add_batch(self, WordState* state, const Py_ssize_t* totals) noexcept nogil:
+        """Add starts before some words of a batch. False: no memory.
+
+        Args:
+            totals: tokens up to and with each word.
+        """
+        cdef Starts* starts = &self.starts
+        cdef Py_ssize_t word = 0, n = state.words.count, before = 0
+        cdef Py_ssize_t step = min(self.gap, WORDS_A_START)
+        if not have_room(starts, n):
+            return False
+        while word < n:
+            if self.is_start(state, word):
+                add_ready_start(starts, state.words.firsts[word], self.total + before)
+            word += step
+            before = totals[min(word, n) - 1]
+        self.total += totals[n - 1]
+        return True
+
+    cdef inline bint is_start(self, const WordState* state, Py_ssize_t word) noexcept nogil:
+        """Whether a word begins at its first character whatever is before that."""
+        return not state.words.begins_inside[word] and (
+            # Where a blank is none at the end of a text, what is before it depends on it.
+            not self.encoder.strips_end
+            or ends_closed(state.reader.blocks, &self.text, state.words.firsts[word])
+        )
 
     cdef Py_ssize_t add_words(
         self, WordState* state, Py_ssize_t start, Py_ssize_t stop, Joints* joints
@@ -284,7 +355,7 @@ cdef class TextStarts:
         if not add_start(&self.starts, start, tokens, False):
             return NO_MEMORY
         start_reading(&state.reader, start, stop, self.encoder.prefixes)
-        state.reader.locates = True
+        state.reader.locates = PLACES
         state.reader.traces = joins
         while True:
             n = outcome = read_words(&state.reader, words)
@@ -314,7 +385,8 @@ cdef class TextStarts:
                 end = words.ends[word]
                 before = totals[word] + in_long
             tokens += before
-        state.reader.locates = state.reader.traces = False
+        state.reader.locates = 0
+        state.reader.traces = False
         self.total = tokens
         return 0 if self.add_gap(end, stop, tokens) else NO_MEMORY
 

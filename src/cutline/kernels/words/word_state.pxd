@@ -7,6 +7,9 @@ from cutline.kernels.words.model cimport Paths
 from cutline.kernels.words.reader cimport Reader, Words
 from cutline.kernels.words.singles cimport SINGLE_WORDS, Singles
 
+cdef extern from "native.h":
+    void in_large_pages "cutline_in_large_pages"(void* memory, size_t n) noexcept nogil
+
 cdef enum:
     FIRST_LINES = 1 << 9        # that are in use: as long as little is kept, few pages are met
     SPREAD = 4                  # times as many are next
@@ -40,4 +43,8 @@ cdef inline void make_room(WordState* state) noexcept nogil:
     cdef uint64_t n_lines = state.line_mask + 1
     if unlikely(2 * state.kept > n_lines and n_lines < state.most_lines):
         state.line_mask = min(SPREAD * n_lines, state.most_lines) - 1
+        in_large_pages(
+            state.first_level + 2 * n_lines,
+            2 * sizeof(FirstEntry) * (state.line_mask + 1 - n_lines),
+        )
         spread_lines(state.first_level, n_lines, state.line_mask)

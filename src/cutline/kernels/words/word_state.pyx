@@ -42,6 +42,8 @@ cdef class OwnedWordState:
         start += step_bytes
         self.state.store.ring = <uint64_t*> (start + first_level_bytes + index_bytes)
         self.state.store.ring_words = RING_BYTES // sizeof(uint64_t)
+        # Its beginning is in small ones, with what is before it: few records take few pages.
+        in_large_pages(self.state.store.ring, RING_BYTES)
 
     def __dealloc__(self):
         free_reader(&self.state.reader)

@@ -28,10 +28,14 @@ from cutline.spec import Characters
 from cutline.tables import recover_left_lengths
 from cutline.vocabulary import Vocabulary
 
-__all__ = ["BLANK", "CharacterModel", "read_characters"]
+__all__ = ["BLANK", "LED_TWICE", "CharacterModel", "read_characters"]
 
 BLANK: Final = "\u2581"
 """What models over characters write for a blank."""
+
+LED_TWICE: Final = {"type": "Replace", "pattern": {"Regex": rf"\A{BLANK}"}, "content": BLANK * 2}
+"""So transformers 5 writes the leading blank of sentencepiece, which texts that begin with one get.
+"""
 
 _N_BYTES: Final = 256
 _FIRST_LONG: Final = 0x80

@@ -63,8 +63,8 @@ def sequence(parts: Sequence[Any], kind: str, members: str) -> Any:
     return {"type": kind, members: list(parts)} if len(parts) > 1 else next(iter(parts), None)
 
 
-def normalizers(steps: Sequence[Step]) -> Any:
-    """Write the steps of a normalizer; none is `Spell` or `Unknown`.
+def normalizers(steps: Sequence[Step], *more: Any) -> Any:
+    """Write the steps of a normalizer, and parts after them; none is `Spell` or `Unknown`.
 
     Raises:
         VocabularyError: version 1 of the file has no such step.
@@ -82,7 +82,7 @@ def normalizers(steps: Sequence[Step]) -> Any:
             end, part = at + 1, _normalizer(steps[at])
         parts.append(part)
         at = end
-    return sequence(parts, "Sequence", "normalizers")
+    return sequence([*parts, *more], "Sequence", "normalizers")
 
 
 def _bert(steps: Sequence[Step], at: int) -> tuple[int, Any]:

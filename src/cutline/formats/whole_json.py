@@ -12,7 +12,7 @@ import numpy as np
 
 from cutline.errors import PatternError, VocabularyError
 from cutline.formats.after_bytes import runs_of_numbers
-from cutline.formats.characters import BLANK
+from cutline.formats.characters import BLANK, LED_TWICE
 from cutline.formats.documents import spec_of
 from cutline.formats.huggingface import (
     DECODER,
@@ -63,7 +63,7 @@ def make_document(spec: TokenizerSpec, split: SplitRegex | None) -> dict[str, An
     Raises:
         VocabularyError: no such file describes the tokenizer.
 
-    Cost: that of reading the file; up to four times for a model over characters.
+    Cost: that of reading the file; up to six times for a model over characters.
     """
     why = ""
     for document in _candidates(spec, split):
@@ -354,6 +354,9 @@ def _preparations(spec: TokenizerSpec, steps: list[Any]) -> Iterator[tuple[Any, 
         *before, _, prefix = steps
         led = Prepend(prefix.prefix.replace(" ", BLANK))
         yield normalizers([*before, led, _FROM_BLANK]), None
+        for splits in (True, False):
+            led_twice = normalizers([*before, _FROM_BLANK], LED_TWICE)
+            yield led_twice, metaspace("always", BLANK, splits=splits)
         return
     before = steps[:-1]
     if not spec.prefix_space:

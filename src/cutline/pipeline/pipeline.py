@@ -101,7 +101,7 @@ class Pipeline:
     @cached_property
     def beginnings(self) -> "BeginsAnew | None":
         """Which characters begin anew inside a text; None: that does not suffice to cut it."""
-        from cutline.words.beginnings import BeginsAnew, looks
+        from cutline.words.beginnings import BeginsAnew
 
         spec = self.spec
         tokens = [token for one in self.ordinary_finders for token in one.texts.values()]
@@ -113,8 +113,7 @@ class Pipeline:
             return None
         if self.steps_after_search and self.ordinary_of_normalized.texts:
             return None
-        changing = tuple(step for step in spec.normalizer if not isinstance(step, Prepend | Strip))
-        return BeginsAnew(changing, [*map(looks, changing)])
+        return BeginsAnew.inside(spec.normalizer)
 
     @cached_property
     def normal_of_character(self) -> Callable[[str], str]:

@@ -14,7 +14,6 @@ from cutline.counting.prepender import Prepender
 from cutline.counting.recounted import RecountedAppender, RecountedPrepender, Settled
 from cutline.normalizing import (
     SPACE,
-    Prepend,
     Step,
     Strip,
     normalize,
@@ -23,7 +22,7 @@ from cutline.pipeline.added import AddedFinder
 from cutline.pipeline.pipeline import Pipeline
 from cutline.pipeline.settled_sections import are_plain, sections_at_end, settled_sections
 from cutline.text_encoder import TextEncoder
-from cutline.words.beginnings import BeginsAnew, looks
+from cutline.words.beginnings import BeginsAnew
 
 __all__ = ["Rules", "Sections", "SettledText", "TextAtEnd", "settled_text", "text_at_end"]
 
@@ -37,7 +36,6 @@ class Rules:
 
     def __init__(self, pipeline: Pipeline, encoder: TextEncoder) -> None:
         steps = pipeline.spec.normalizer
-        changing = tuple(step for step in steps if not isinstance(step, Prepend | Strip))
         self.pipeline = pipeline
         self.encoder = encoder
         self._steps = {
@@ -46,7 +44,7 @@ class Rules:
             for ends in (False, True)
         }
         self._prefix = " " if pipeline.spec.prefix_space else ""
-        self.begins_anew = BeginsAnew(changing, [*map(looks, changing)])
+        self.begins_anew = BeginsAnew.inside(steps)
 
     def normal(self, text: str, *, starts: bool, ends: bool) -> str:
         """Normalize a part of a text that starts or ends with it."""

@@ -1,13 +1,14 @@
 """Characters before which a text can be cut to normalize it. Source: docs/words.md."""
 
+from collections.abc import Iterable
 from functools import cache
 
-from cutline.normalizing import Form, Lower, Replace, Spell, Step, Unknown
+from cutline.normalizing import Form, Lower, Prepend, Replace, Spell, Step, Strip, Unknown
 from cutline.words.characters import chars_of
 from cutline.words.precompiled import Precompiled
 from cutline.words.steps import ByCharacter, ReplaceEach
 
-__all__ = ["BeginsAnew", "looks"]
+__all__ = ["BeginsAnew"]
 
 
 class BeginsAnew(dict[str, bool]):
@@ -29,6 +30,12 @@ class BeginsAnew(dict[str, bool]):
                 self._pairs = {old[at : at + 2] for at in range(len(old) - 1)}
         self.clusters_first = bool(steps) and isinstance(steps[0], Precompiled)
         self._following = dict[str, bool]()
+
+    @classmethod
+    def inside(cls, steps: Iterable[Step]) -> "BeginsAnew":
+        """Return it for a normalizer, of which all act inside a text but Prepend and Strip."""
+        changing = tuple(step for step in steps if not isinstance(step, Prepend | Strip))
+        return cls(changing, [*map(_looks, changing)])
 
     def at(self, text: str, place: int) -> bool:
         """Return whether the character at a place, which is not 0, begins anew there."""
@@ -96,7 +103,7 @@ def _prepends() -> frozenset[str]:
     return frozenset(chr(at) for start, end in ranges for at in range(start, end))
 
 
-def looks(step: Step) -> bool:
+def _looks(step: Step) -> bool:
     """Return whether what a step makes of a character may depend on its neighbours."""
     match step:
         case Replace(old=old):

@@ -352,7 +352,7 @@ static inline int cutline_popcount(uint64_t word) {
 static inline int cutline_top_bit(uint64_t word) {
 #if defined(__GNUC__) || defined(__clang__)
     return 63 - __builtin_clzll(word);
-#endif
+#else
     word |= word >> 1;
     word |= word >> 2;
     word |= word >> 4;
@@ -360,6 +360,7 @@ static inline int cutline_top_bit(uint64_t word) {
     word |= word >> 16;
     word |= word >> 32;
     return cutline_popcount(word) - 1;
+#endif
 }
 
 /* Place of the lowest set bit; the word is not zero. */

@@ -175,8 +175,10 @@ cdef Py_ssize_t merge(
     """
     cdef uint32_t ranks[MERGE_LIMIT]
     cdef Py_ssize_t count = 0, start = 0, n_parts = 0
-    if not may_merge_characters(bpe, piece, n, whole_characters):
-        return merge_parts(bpe, piece, n, out, ranks)
+    cdef bint all_ascii = is_ascii(piece, n)
+    if all_ascii or not whole_characters or bpe.char_token == NULL:
+        byte_parts(bpe, piece, n, all_ascii, out, ranks)
+        return merge_ranked(bpe, n, out, ranks)
     while start < n:
         start = closed_parts(bpe, piece, start, n, out + count, &n_parts)
         count += merge_characters(bpe, n_parts, out + count)
@@ -215,13 +217,13 @@ cdef inline bint is_ascii(const uint8_t* piece, Py_ssize_t n) noexcept nogil:
 
 
 cdef inline void byte_parts(
-    const Bpe* bpe, const uint8_t* piece, Py_ssize_t n,
+    const Bpe* bpe, const uint8_t* piece, Py_ssize_t n, bint all_ascii,
     uint32_t* parts, uint32_t* ranks,       # out: n slots each
 ) noexcept nogil:
     """The parts that merging bytes begins with, and what neighbours merge to."""
     cdef Py_ssize_t at
     parts[0] = bpe.byte_token[piece[0]]
-    if bpe.ascii_pair != NULL and is_ascii(piece, n):
+    if all_ascii and bpe.ascii_pair != NULL:
         for at in range(1, n):
             parts[at] = bpe.byte_token[piece[at]]
             ranks[at - 1] = bpe.ascii_pair[ASCII * piece[at - 1] + piece[at]]
@@ -237,7 +239,7 @@ cdef Py_ssize_t merge_parts(
     const Bpe* bpe, const uint8_t* piece, Py_ssize_t n,
     uint32_t* parts, uint32_t* ranks,       # n slots each
 ) noexcept nogil:
-    byte_parts(bpe, piece, n, parts, ranks)
+    byte_parts(bpe, piece, n, is_ascii(piece, n), parts, ranks)
     return merge_ranked(bpe, n, parts, ranks)
 
 
@@ -290,9 +292,7 @@ cdef Py_ssize_t next_closed_boundary(
     """The next boundary between two characters that no token lies across; n: there is none."""
     cdef Py_ssize_t width = char_bytes(piece[start]), at = start + width
     cdef uint32_t before = decode_char(piece + start, width), after
-    cdef uint64_t bit
     while at < n:
-        # Any two ASCII characters stand side by side in some token, or nearly so.
         if before < 0x80:
             while at + 8 <= n and not load64(piece + at) & HIGH_BITS:
                 at += 8
@@ -301,15 +301,21 @@ cdef Py_ssize_t next_closed_boundary(
                 return n
         width = char_bytes(piece[at])
         after = decode_char(piece + at, width)
-        if before | after >= 0x80:
-            bit = hash_neighbours(before, after)
-            if not bpe.neighbours[bit >> 6] >> (bit & 63) & 1 and not is_open_boundary(
-                bpe, piece + at
-            ):
-                return at
+        if not may_meet(bpe, before, after) and not is_open_boundary(bpe, piece + at):
+            return at
         before = after
         at += width
     return n
+
+
+cdef inline bint may_meet(const Bpe* bpe, uint32_t before, uint32_t after) noexcept nogil:
+    """Whether two characters may stand side by side in a token that is whole characters."""
+    cdef uint64_t bit
+    # Any two of ASCII do in some token, or nearly so.
+    if before | after < 0x80:
+        return True
+    bit = hash_neighbours(before, after)
+    return bpe.neighbours[bit >> 6] >> (bit & 63) & 1
 
 
 cdef inline bint is_open_boundary(const Bpe* bpe, const uint8_t* boundary) noexcept nogil:
@@ -332,7 +338,6 @@ cdef Py_ssize_t closed_parts(
     cdef Py_ssize_t at = start, width, next_width, count = 0, byte
     cdef uint32_t char, next_char = 0, token
     cdef bint is_open = False, next_is_open, is_closed = False
-    cdef uint64_t bit
     next_width = char_bytes(piece[at])
     next_char = decode_char(piece + at, next_width)
     while not is_closed:
@@ -344,13 +349,7 @@ cdef Py_ssize_t closed_parts(
             next_width = char_bytes(piece[at + width])
             next_char = decode_char(piece + at + width, next_width)
             next_is_open = is_open_boundary(bpe, piece + at + width)
-            bit = hash_neighbours(char, next_char)
-            # Any two ASCII characters stand side by side in some token, or nearly so.
-            is_closed = (
-                (char | next_char) >= 0x80
-                and not next_is_open
-                and not bpe.neighbours[bit >> 6] >> (bit & 63) & 1
-            )
+            is_closed = not next_is_open and not may_meet(bpe, char, next_char)
         token = NONE
         if (width == 2 or width == 3) and not (is_open or next_is_open):
             token = bpe.char_token[char]

@@ -44,9 +44,7 @@ def cut_few_at_breaks(
         )
     finally:
         sums.encoder.release(cut.owned)
-    if status == NO_MEMORY:
-        raise MemoryError("no memory for the tokens of a chunk")
-    return rows, cut.longest if status == NOT_FOUND else NOT_FOUND
+    return cut.found_rows(rows, status)
 
 
 @auto_pickle(False)

@@ -64,9 +64,7 @@ def cut_pieces_at_breaks(
         rows, status = cut_rows(sums, &sums.characters, None, start, start, until, False)
     finally:
         sums.end()
-    if status == NO_MEMORY:
-        raise MemoryError("no memory for the tokens of a chunk")
-    return rows, sums.longest if status == NOT_FOUND else NOT_FOUND
+    return sums.found_rows(rows, status)
 
 
 def count_pieces(PieceSums sums not None, Py_ssize_t start, Py_ssize_t end):

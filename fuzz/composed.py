@@ -81,6 +81,7 @@ class Subject:
 
 def check_ids(one: Subject, text: str, rng: random.Random) -> None:
     assert one.encoding.encode(text, allowed_special="all") == one.ids(text)
+    assert one.encoding.encode_batch([text], allowed_special="all") == [one.ids(text)]
     ordinary = one.ordinary.encode(text, add_special_tokens=False).ids
     assert one.encoding.encode_ordinary(text) == ordinary
     assert one.encoding.encode_to_numpy(text, disallowed_special=()).tolist() == ordinary

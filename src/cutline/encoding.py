@@ -498,7 +498,7 @@ class Encoding(Properties, Cutting, Decoding):
             except (SpecialTokenError, TypeError) as error:
                 error.add_note(f"in the text at place {place} of the batch")
                 raise
-            if allowed and self._finder(allowed).first(one) is not None:
+            if allowed and self._may_have_special(one, allowed):
                 with_special[place], texts[place] = one, ""
         tokens = self.encode_ordinary_batch(texts, num_threads=num_threads)
         encode = partial(self.encode, allowed_special=allowed_special, disallowed_special=())
@@ -760,6 +760,12 @@ class Encoding(Properties, Cutting, Decoding):
         if refused and (found := self._finder(refused).first(text)) is not None:
             raise disallowed_error(found)
         return allowed_set
+
+    def _may_have_special(self, text: str, allowed: frozenset[str]) -> bool:
+        """Return whether `encode` may find one of the allowed special tokens in a text."""
+        if self._pipeline is not None and self._pipeline.may_write_special:
+            return True
+        return self._finder(allowed).first(text) is not None
 
     def _cut_at_special(self, text: str, allowed: frozenset[str]) -> Iterable[str | int]:
         """Yield the text between allowed special tokens, and their ids."""

@@ -76,7 +76,11 @@ def test_tokens_that_overlap_are_found_as_tokenizers_finds_them(seed: int) -> No
         encoding = cutline.Encoding.from_tokenizers(tokenizer)
     except VocabularyError:  # normalizing leaves nothing of a token
         return
-    for text in texts_of(chooser, 40):
+    texts = texts_of(chooser, 40)
+    assert encoding.encode_batch(texts, allowed_special="all") == [
+        encoding.encode(text, allowed_special="all") for text in texts
+    ]
+    for text in texts:
         expected = ids_of(tokenizer, text, special=True)
         assert expected in (None, encoding.encode(text, allowed_special="all")), text
         ordinary = ids_of(tokenizer, text, special=False)

@@ -145,11 +145,13 @@ def trim(
     from cutline.normalizing import normalize  # for tokenizers that change texts
 
     added = {token.id: token.content for token in spec.added_tokens}
-    # Their match includes the white space that they strip.
     strips = {
         token.id: spec.normalizer if token.normalized else ()
         for token in spec.added_tokens
         if token.lstrip or token.rstrip
+    }
+    contents = {
+        token: normalize(added[token], steps, at_start=False) for token, steps in strips.items()
     }
     unknown, blank = _unknown_of(spec)
 
@@ -157,7 +159,10 @@ def trim(
         if token == unknown:
             return _white_ends(text[start:end].replace(" ", blank))
         if token in strips:
-            return _white_ends(normalize(text[start:end], strips[token], at_start=start == 0))
+            matched = normalize(text[start:end], strips[token], at_start=start == 0)
+            # A match includes the white space that is stripped. Else the model made the token.
+            if contents[token] in matched:
+                return _white_ends(matched)
         if token in added:
             return _white_ends(added[token])
         return ends(token)

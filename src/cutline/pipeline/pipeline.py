@@ -127,6 +127,12 @@ class Pipeline:
         return max((len(text) for one in self.ordinary_finders for text in one.texts), default=0)
 
     @cached_property
+    def may_write_special(self) -> bool:
+        """Whether a text may have a special token that is found only once it is normalized."""
+        tokens = self.finder_of_normalized.texts.values()
+        return bool(self.steps_before_search) and any(token.special for token in tokens)
+
+    @cached_property
     def upper_bound(self) -> "UpperBound":
         """Bounds the ends of slices within a budget."""
         from cutline.pipeline.upper_bound import UpperBound

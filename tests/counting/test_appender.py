@@ -1,5 +1,7 @@
 """What an appender alone promises; the rest: test_growing.py, test_contract.py."""
 
+import random
+
 import pytest
 
 import cutline
@@ -59,6 +61,32 @@ def test_fits_asks_about_the_text_that_would_be() -> None:
     assert not one.fits(" word" * 10_000, 10_000)
     assert one.fits(" word" * 10_000, 10_001)
     assert (one.count, one.text) == (1, "don")
+
+
+@pytest.mark.parametrize("tokens", TOY_TOKENS.values(), ids=TOY_TOKENS.keys())
+@pytest.mark.parametrize("pattern", [None, r"a+|[^a]", r" ?\p{L}+|\s+(?!\S)|\s+|[^\s\p{L}]"])
+def test_beyond_its_reach_more_text_never_fits(pattern: str | None, tokens: tuple[bytes]) -> None:
+    encoding, rng, n_bounded = encoding_of(with_bytes(tokens), pattern), random.Random(6), 0
+    for _ in range(60):
+        text = "".join(rng.choices("aab c\u4e2d", k=rng.randint(1, 12)))
+        start, most = rng.randint(0, len(text)), rng.randint(0, 6)
+        one = encoding.appender(text[:start])
+        reach = one._reach(text[start:], most)
+        assert (one.text, one.count) == (text[:start], encoding.count(text[:start]))
+        assert 0 <= reach <= len(text) - start
+        if start + reach < len(text):
+            n_bounded += 1
+            for _ in range(10):
+                after = "".join(rng.choices("aab c\u4e2d", k=rng.randint(0, 5)))
+                assert encoding.count(text[: start + reach + 1] + after) > most, (text, after)
+    assert n_bounded or pattern is None
+
+
+def test_reach_ends_where_the_tokens_are_decided() -> None:
+    one = appender("one two")
+    assert one._reach(" three four five", 3) == len(" three four")
+    assert one._reach(" three four five", 5) == len(" three four five")
+    assert one._reach("", 0) == 0
 
 
 def test_an_appender_is_begun_only_once() -> None:

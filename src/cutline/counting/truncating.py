@@ -7,6 +7,7 @@ has the text kept so far, so that a candidate costs only what it adds.
 
 from __future__ import annotations
 
+import sys
 from abc import ABC, abstractmethod
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -14,6 +15,7 @@ from operator import sub
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeAlias
 
 from cutline.checks import checked_budget, checked_integer, plain_text
+from cutline.counting.appender import Appender
 from cutline.errors import BudgetError, shown
 
 if TYPE_CHECKING:
@@ -279,6 +281,10 @@ class _Side(ABC):
     def fits(self, length: int, marker: str, budgets: Budgets) -> bool:
         """Return whether a part of this length, at least `kept`, fits with the marker."""
 
+    def reach(self, most: int, budgets: Budgets) -> int:
+        """Return up to which length, at most `most`, any may fit, whatever the marker."""
+        return most
+
     @abstractmethod
     def keep(self, length: int) -> None:
         """Keep a part of this length."""
@@ -310,6 +316,15 @@ class _Start(_Side):
 
     def whole(self, length: int) -> int:
         return self._uncut_at(length)[1]
+
+    def reach(self, most: int, budgets: Budgets) -> int:
+        more = self.text[self.kept : most]
+        reaches = [
+            counter._reach(more, min(budget, sys.maxsize))
+            for counter, budget in zip(self._counters, budgets, strict=True)
+            if isinstance(counter, Appender)
+        ]
+        return self.kept + min(reaches, default=len(more))
 
     def keep(self, length: int) -> None:
         for counter, limit in zip(self._counters, self._limits, strict=True):
@@ -388,7 +403,8 @@ def _grow(
     found: int | None = side.kept
     while found is not None:
         side.keep(found)
-        lengths = side.lengths(side.kept + 1, min(most, side.kept + look_ahead))
+        reach = side.reach(min(most, side.kept + look_ahead), budgets)
+        lengths = side.lengths(side.kept + 1, reach)
         found = next((k for k in lengths if k <= most and side.fits(k, marker, budgets)), None)
 
 

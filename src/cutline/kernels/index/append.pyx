@@ -16,7 +16,7 @@ from cutline.kernels.encode.batches cimport OwnedState
 from cutline.kernels.encode.encoder cimport Encoder, plain_utf8, utf8_data
 from cutline.kernels.index.live_scans cimport (
     LiveText, begin, copy_live, end_live, go_back, is_far, last_checkpoint, push_checkpoint,
-    read_blocks, reserve_text,
+    read_blocks, read_while_open, reserve_text,
 )
 
 cdef extern from "native.h":
@@ -27,6 +27,12 @@ cdef extern from "native.h":
 
 cdef enum:
     NOGIL_BYTES = 4096          # shorter texts are done before another thread could start
+
+# What `read_on` reads for.
+cdef enum Purpose:
+    TO_KEEP                     # with checkpoints
+    TO_COUNT
+    TO_REACH
 
 cdef double WAIT_SECONDS = 5e-5
 cdef Py_ssize_t process = 1     # one more than in the process that this one was forked from
@@ -48,6 +54,15 @@ cdef bint put(LiveText* live, const uint8_t* data, Py_ssize_t n) noexcept nogil:
     if n > 0:   # of no bytes there may be no address
         memcpy(live.text + live.n, data, n)
     return True
+
+
+cdef Py_ssize_t read_for(
+    Purpose purpose, LiveText* live, Py_ssize_t end, Py_ssize_t limit
+) noexcept nogil:
+    """Read up to text[:end]. The tokens or, to reach, the characters read; or what failed."""
+    if purpose == TO_REACH:
+        return read_while_open(live, end, limit)
+    return read_blocks(live, end, limit, purpose == TO_KEEP)
 
 
 @auto_pickle(False)
@@ -129,7 +144,7 @@ cdef class Growing:
         self.enter()
         try:
             checkpoint = self.live.n_checkpoints
-            show(&self.n_tokens, self.try_append(owner, NO_LIMIT, True))
+            show(&self.n_tokens, self.try_append(owner, NO_LIMIT, TO_KEEP))
             show(&self.n_chars, self.live.chars)
             if self.live.n_checkpoints == checkpoint + 1 and not is_far(
                 &self.live, checkpoint - 1, self.live.checkpoints[checkpoint].n,
@@ -141,17 +156,29 @@ cdef class Growing:
 
     def _fits(self, text, Py_ssize_t max_tokens):
         """Whether append(text) would lead to at most so many tokens; changes nothing."""
+        return self.try_only(text, max_tokens, TO_COUNT) <= max_tokens
+
+    def _reach(self, text, Py_ssize_t max_tokens):
+        """The first code points of a text after which there may be at most so many tokens yet.
+
+        With one more there are more, whatever is appended then. It may be all of them. Changes
+        nothing.
+        """
+        return self.try_only(text, max_tokens, TO_REACH)
+
+    cdef Py_ssize_t try_only(self, text, Py_ssize_t max_tokens, Purpose purpose) except -1:
+        """Do what try_append does, and go back."""
         cdef object owner = self.utf8_owner(text)
-        cdef Py_ssize_t checkpoint, tokens
+        cdef Py_ssize_t checkpoint, found
         self.enter()
         try:
             checkpoint = self.live.n_checkpoints
-            tokens = self.try_append(owner, max_tokens, False)
+            found = self.try_append(owner, max_tokens, purpose)
             go_back(&self.live, checkpoint)
             self.live.n_checkpoints = checkpoint
         finally:
             leave(&self.busy_in)
-        return tokens <= max_tokens
+        return found
 
     def _truncate(self, Py_ssize_t length):
         """Keep the first code points, 0 to text_length of them."""
@@ -166,7 +193,7 @@ cdef class Growing:
             for left in range(length - self.live.checkpoints[base].chars):
                 end += char_bytes(self.live.text[end])
             try:
-                show(&self.n_tokens, self.read_on(base, end, NO_LIMIT, False))
+                show(&self.n_tokens, self.read_on(base, end, NO_LIMIT, TO_COUNT))
             except BaseException:
                 go_back(&self.live, checkpoint)
                 self.live.n_checkpoints = checkpoint
@@ -201,8 +228,8 @@ cdef class Growing:
             raise MemoryError("no memory for the state of a growing text")
         return self.live.n_checkpoints - 1
 
-    cdef Py_ssize_t try_append(self, owner, Py_ssize_t limit, bint keeps_checkpoints) except -1:
-        """Append from a checkpoint. Returns the tokens; leaves no trace if it fails."""
+    cdef Py_ssize_t try_append(self, owner, Py_ssize_t limit, Purpose purpose) except -1:
+        """Append from a checkpoint. Returns what read_on does; leaves no trace if it fails."""
         cdef Py_ssize_t added = 0, checkpoint
         cdef const uint8_t* data = utf8_data(owner, &added)
         cdef bint done
@@ -215,30 +242,30 @@ cdef class Growing:
             raise MemoryError(f"no memory to append {added} bytes of text")
         checkpoint = self.add_checkpoint()
         try:
-            return self.read_on(checkpoint, self.live.n + added, limit, keeps_checkpoints)
+            return self.read_on(checkpoint, self.live.n + added, limit, purpose)
         except BaseException:
             go_back(&self.live, checkpoint)
             self.live.n_checkpoints = checkpoint
             raise
 
     cdef Py_ssize_t read_on(
-        self, Py_ssize_t checkpoint, Py_ssize_t end, Py_ssize_t limit, bint keeps_checkpoints
+        self, Py_ssize_t checkpoint, Py_ssize_t end, Py_ssize_t limit, Purpose purpose
     ) except -1:
-        """Go from a checkpoint to the state of text[:end]. Returns what read_blocks does."""
+        """Go from a checkpoint to the state of text[:end]. Returns what the reader does."""
         cdef LiveText* live = &self.live
-        cdef Py_ssize_t tokens
+        cdef Py_ssize_t found
         cdef OwnedState owned = self.encoder.take_state()
         live.state = &owned.state
         go_back(live, checkpoint)
         if end - live.n < NOGIL_BYTES:
-            tokens = read_blocks(live, end, limit, keeps_checkpoints)
+            found = read_for(purpose, live, end, limit)
         else:
             owned.state.lookups.watch.is_on = True
             with nogil:
-                tokens = read_blocks(live, end, limit, keeps_checkpoints)
-        if tokens == INTERRUPTED:
+                found = read_for(purpose, live, end, limit)
+        if found == INTERRUPTED:
             raise_pending()
-        if tokens < 0:
+        if found < 0:
             raise MemoryError(f"no memory to count {end} bytes of text")
         self.encoder.release(owned)
-        return tokens
+        return found

@@ -66,6 +66,7 @@ cdef bint reserve_text(LiveText* live, Py_ssize_t added) noexcept nogil
 cdef Py_ssize_t read_blocks(
     LiveText* live, Py_ssize_t end, Py_ssize_t limit, bint keeps_checkpoints
 ) noexcept nogil
+cdef Py_ssize_t read_while_open(LiveText* live, Py_ssize_t end, Py_ssize_t limit) noexcept nogil
 cdef bint push_checkpoint(LiveText* live) noexcept nogil
 cdef void go_back(LiveText* live, Py_ssize_t checkpoint) noexcept nogil
 cdef Py_ssize_t last_checkpoint(const LiveText* live, Py_ssize_t chars) noexcept nogil

@@ -93,6 +93,24 @@ cdef Py_ssize_t read_blocks(
     return count_pieces(live)
 
 
+cdef Py_ssize_t read_while_open(
+    LiveText* live, Py_ssize_t end, Py_ssize_t limit
+) noexcept nogil:
+    """Read characters up to text[:end] until there are more than `limit` tokens, whatever follows.
+
+    How many were read before that one, NO_MEMORY or INTERRUPTED.
+    """
+    cdef Py_ssize_t n_read = 0, outcome
+    while live.n < end:
+        outcome = read_block(live, live.n + char_bytes(live.text[live.n]))
+        if outcome < 0:
+            return outcome
+        if live.scans[0].tokens_after > limit:
+            break
+        n_read += 1
+    return n_read
+
+
 cdef Py_ssize_t read_block(LiveText* live, Py_ssize_t end) noexcept nogil:
     """Read text[live.n:end]. 0, or what failed."""
     cdef Batch decided

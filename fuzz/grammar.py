@@ -65,6 +65,12 @@ _MARKUP: Final = (
     "[[a]]\n", "[discrete]\n", ":a: b\n", ".A\n", "// ", "+\n", "```py\n", "`a`", "*a*", ": ",
     " :b:\n", "\ufeff", "\0",
 )  # fmt: skip
+_LATEX: Final = (
+    "\\section{", "\\subsection*{a}\n", "\\paragraph[", "]{", "}", "{", "\\begin{verbatim}\n",
+    "\\end{verbatim}\n", "\\begin{table*}\n", "\\end{table*}\n", "\\begin{a}", "\\end{a}\n", "\\[",
+    "\\]\n", "% ", "\\", "\\begin{frame}{a}\n", "\\end{frame}\n", "\\item ", "$x$", "~", "#1", "\0",
+    "\\footnote{", '\\"o',
+)  # fmt: skip
 
 PARTS: Final[dict[str, tuple[str, ...]]] = {
     "markdown": _MARKDOWN + _WORDS + _ENDS,
@@ -74,6 +80,7 @@ PARTS: Final[dict[str, tuple[str, ...]]] = {
     **dict.fromkeys(("csv", "tsv", "psv"), _TABLE + _WORDS + _ENDS),
     "transcript": _TRANSCRIPT + _WORDS + _ENDS,
     **dict.fromkeys(("rst", "org", "asciidoc"), _MARKUP + _WORDS + _ENDS),
+    "latex": _LATEX + _WORDS + _ENDS,
     "python": _CODE + _WORDS + _ENDS,
     "log": _LOG + _WORDS + _ENDS,
     "text": _WORDS + _ENDS + (".", "? ", "!", "”", "Dr. ", "a" * 9),

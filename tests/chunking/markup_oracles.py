@@ -1,10 +1,13 @@
-"""The titles of reStructuredText by docutils, of Org by orgparse: each with its level."""
+"""Titles: of reStructuredText by docutils, of Org by orgparse, of LaTeX by tree-sitter."""
 
 from typing import Any
 
 import pytest
 
 Titles = list[tuple[int, str]]
+LATEX_SECTIONS = (
+    "part", "chapter", "section", "subsection", "subsubsection", "paragraph", "subparagraph",
+)  # fmt: skip
 
 
 def rst_titles(text: str) -> Titles | None:
@@ -40,3 +43,21 @@ def rst_titles(text: str) -> Titles | None:
 def org_titles(text: str) -> Titles:
     orgparse = pytest.importorskip("orgparse")
     return [(node.level, node.get_heading("plain").strip()) for node in orgparse.loads(text)[1:]]
+
+
+def latex_titles(text: str) -> list[tuple[str, str]] | None:
+    """Commands and the sources of their arguments; None if the grammar finds fault with a text."""
+    pack = pytest.importorskip("tree_sitter_language_pack")
+    root = pack.get_parser("latex").parse(text.encode()).root_node
+    if root.has_error:
+        return None
+    found: list[tuple[str, str]] = []
+
+    def walk(node: Any) -> None:
+        if node.type in LATEX_SECTIONS and (title := node.child_by_field_name("text")) is not None:
+            found.append((node.type, title.text.decode()[1:-1]))
+        for child in node.children:
+            walk(child)
+
+    walk(root)
+    return found

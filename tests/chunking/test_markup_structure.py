@@ -1,22 +1,33 @@
-"""reStructuredText, Org and AsciiDoc: titles are those of other parsers, and blocks stay whole."""
+"""Documents in markup: titles are those of other parsers, and blocks stay whole."""
 
 import random
+import re
 from itertools import accumulate, pairwise
 
 import pytest
 
 from cutline import DataChunker, Template, chunker_for
 from cutline.chunking.asciidoc_blocks import read_blocks as asciidoc_blocks
+from cutline.chunking.latex_blocks import read_blocks as latex_blocks
+from cutline.chunking.latex_titles import plain_title
 from cutline.chunking.markup_blocks import HEADING, Block
 from cutline.chunking.markup_structure import MARKUPS
 from cutline.chunking.org_blocks import read_blocks as org_blocks
 from cutline.chunking.rst_blocks import read_blocks as rst_blocks
 from tests.chunking.drawing import check as check_structure
-from tests.chunking.markup_oracles import Titles, org_titles, rst_titles
+from tests.chunking.markup_oracles import (
+    LATEX_SECTIONS,
+    Titles,
+    latex_titles,
+    org_titles,
+    rst_titles,
+)
 from tests.chunking.test_data_structures import ENC, HOSTILE, check_contract
 from tests.conftest import short_or_long
 
-READERS = {"rst": rst_blocks, "org": org_blocks, "asciidoc": asciidoc_blocks}
+READERS = {
+    "rst": rst_blocks, "org": org_blocks, "asciidoc": asciidoc_blocks, "latex": latex_blocks,
+}  # fmt: skip
 LINES = {
     "rst": [
         *("", "", "", "Care", "Saws and more", "Ab", "===", "====", "----", "---", "=====", "~~~~"),
@@ -45,6 +56,14 @@ LINES = {
         *("", "", "", "= Title", "== Care", "=== Deep", "## Hash", "Care", "Ca", "----", "...."),
         *("====", "****", "--", "////", "```", "|===", "[source,py]", "[[id]]", "[discrete]", "+"),
         *(".Name", "// note", ":a: b", "* item", "~~~~", "text here", "  in", "'''", "x::y[]"),
+    ],
+    "latex": [
+        *("", "", "\\section{A}", "\\section*{B \\emph{c}}", "\\subsection[s]{C}", "text", "$x$"),
+        *("\\paragraph{D} text", "\\part{P}", "\\chapter{Q {r}}", "  \\subsubsection{E}", "lines}"),
+        *("% \\section{no}", "\\begin{verbatim}", "\\end{verbatim}", "\\section{two", "5\\% more"),
+        *("\\begin{itemize}", "\\item a", "\\end{itemize}", "\\begin{table}", "\\end{table}"),
+        *("\\begin{minted}{py}", "\\end{minted}", "\\begin{document}", "\\end{document}"),
+        *("\\begin{comment}", "\\end{comment}", "\\label{x}", "a & b \\\\"),
     ],
 }
 
@@ -80,6 +99,22 @@ def test_titles_of_org_are_those_of_orgparse(many: int) -> None:
     for _ in range(many):
         text = random_document(rng, "org")
         assert titles("org", text) == org_titles(text), text
+
+
+@short_or_long("many", 1_000, 40_000)
+def test_titles_of_latex_are_those_of_its_grammar(many: int) -> None:
+    rng, n_compared = random.Random(5), 0
+    for _ in range(many):
+        text = random_document(rng, "latex")
+        found = latex_titles(text)
+        # What a missing brace makes of the lines below is no title.
+        if found is None or any(re.search(r"\n\s*[\n\\%]", title) for _, title in found):
+            continue
+        n_compared += bool(found)
+        used = [name for name in LATEX_SECTIONS if name in dict(found)]
+        expected = [(used.index(name) + 1, plain_title(title)) for name, title in found]
+        assert titles("latex", text) == expected, text
+    assert n_compared > many // 20
 
 
 RST = """\
@@ -140,6 +175,24 @@ Kinds
 ~~~~~
 Rip.
 == not a title
+"""
+LATEX = r"""
+% Of care.
+\section{Care of \emph{steel}}
+\label{care}
+Oil it.
+
+\begin{verbatim}
+\section{Fake}
+\end{verbatim}
+
+\subsection{Kinds}
+Rip.
+
+\subsection{More}
+\begin{itemize}
+\item Cope.
+\end{itemize}
 """
 ORG = """\
 #+title: Tools
@@ -285,6 +338,73 @@ def test_titles_of_restructuredtext_are_plain(title: str, plain: str) -> None:
     assert titles("rst", f"{title}\n{'=' * 60}\n") == [(1, plain)]
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("\\section{A}", [(1, "A")]),
+        ("\\subsection{B}\n\\section{A}", [(2, "B"), (1, "A")]),
+        ("\\chapter*{A}\n\\paragraph{B}Text", [(1, "A"), (2, "B")]),
+        ("text\n \\section[A]{Long\ntitle} % x", [(1, "Long title")]),
+        ("\\section{A % } no\n b}", [(1, "A b")]),
+        ("\\section{A\n\nB}", []),
+        ("\\section{A", []),
+        ("\\section", []),
+        ("\\sectionmark{A}", []),
+        ("\\section A", []),
+        ("\\newcommand{\\x}[1]{%\n\\section{#1}}", []),
+        ("see \\section{A}", []),
+        ("\\begin{lstlisting}[language=C]\n\\section{A}\n\\end{lstlisting}", []),
+        ("\\begin{lstlisting}\n\\section{A}", [(1, "A")]),
+        ("\\begin{Verbatim*}\n\\end{verbatim}\n\\section{A}\n\\end{Verbatim*}", []),
+        ("% \\begin{verbatim}\n\\section{A}\n\\end{verbatim}", [(1, "A")]),
+        ("\\\\begin{verbatim}\n\\section{A}\n\\end{verbatim}", [(1, "A")]),
+        ("5\\% \\begin{verbatim}\n\\section{A}\n\\end{verbatim}", []),
+        ("\\section{A}\n\\begin{frame}[t]{B}\nx\n\\end{frame}", [(1, "A"), (2, "B")]),
+        ("\\begin{frame}<1>\n\\frametitle{B}\n\\end{frame}", [(1, "B")]),
+        ("\\begin{frame}\nx\n\\end{frame}", []),
+    ],
+)
+def test_titles_of_latex(text: str, expected: Titles) -> None:
+    assert titles("latex", text) == expected
+
+
+@pytest.mark.parametrize(
+    ("title", "plain"),
+    [
+        ("Related \\emph{work}~of \\textbf{\\LaTeX{} users}", "Related work of LaTeX users"),
+        (
+            "G\\\"odel, Erd\\H{o}s, \\c{C}a\\u{g}, Stra\\ss e, \\'{\\i}",
+            "Gödel, Erdős, Çağ, Straße, í",
+        ),
+        ("A\\footnote{\\emph{b} c} \\label{d}B\\thanks{e}", "A B"),
+        ("\\texorpdfstring{$O(n)$}{Linear} \\textcolor[rgb]{1,0,0}{red}", "Linear red"),
+        ("$O(n^2)$ \\& 5\\,\\% \\{a\\_b\\}\\\\ c", "$O(n^2)$ & 5 % {a_b} c"),
+        ("a } b { c \\emph{", "a b c"),
+    ],
+)
+def test_titles_of_latex_are_plain(title: str, plain: str) -> None:
+    assert plain_title(title) == plain
+
+
+def test_environments_of_latex_stay_whole_but_for_those_around_titles() -> None:
+    text = (
+        "\\begin{document}\n\\section{A}\nText\n\\begin{table*}\na & b\n\n\\end{table*}\nmore.\n\n"
+        "\\begin{multicols}{2}\n\\subsection{B}\n\\[\nx\n\\]\n\n% Of code.\n\\begin{verbatim}\n\n"
+        "\\end{verbatim}\n\\end{multicols}\n\n\\[\n\n\\end{document}\n"
+    )
+    structure = MARKUPS["latex"](text)
+    units = [text[start:end].split("\n")[0] for start, end in structure.units if end - start > 1]
+    assert "\\begin{table*}" in units
+    assert "\\begin{document}" in units  # with its first title
+    assert [(text[start:end][:14], kind) for start, end, kind in structure.regions] == [
+        ("\\begin{table*}", "table"),
+        ("\\begin{verbati", "code"),
+    ]
+    below = ["\\begin{multicols}{2}", "% Of code.", "\\[", "\\end{document}"]
+    assert cut_before(text, structure.cuts("block")) == below
+    assert structure.headings_at(text.index("% Of")) == ("A", "B")
+
+
 @pytest.mark.parametrize("kind", READERS)
 def test_blocks_are_in_order_and_hold_every_line_with_text(kind: str) -> None:
     rng = random.Random(5)
@@ -323,6 +443,23 @@ def test_any_text_is_cut(kind: str, text: str) -> None:
         *("* ", "`", "``", "*a", ":a", "\\", "= ", "=", "== a  ", "== ==\n", "Text::\n\n", "a::["),
         *("#+begin_a\n", "#+end_a\n", ":a:\n", "[[a][", "[", "----\n", "|===\n", ".. _a:\n", "+--"),
         *("=\ta", "* a :b", "* a\n", "a\n==\n", ">>> a\n", "-\n", "\n", " \n a", "a_", "<"),
+        *(
+            "\\[\n",
+            "\\\\",
+            "\\section{",
+            "\\section{a\n",
+            "\\begin{verbatim}\n",
+            "\\begin{a}\n",
+            "%\n",
+        ),
+        *(
+            "\\end{verbatim}\n",
+            "\\begin{a}",
+            "\\section{a}\n",
+            "\\section[",
+            "{",
+            "\\section{" + "{" * 300,
+        ),
     ],
 )
 def test_long_hostile_texts_end(kind: str, part: str) -> None:
@@ -336,7 +473,9 @@ def test_long_hostile_texts_end(kind: str, part: str) -> None:
         MARKUPS[kind](text)
 
 
-@pytest.mark.parametrize(("kind", "text"), [("rst", RST), ("org", ORG), ("asciidoc", ASCIIDOC)])
+@pytest.mark.parametrize(
+    ("kind", "text"), [("rst", RST), ("org", ORG), ("asciidoc", ASCIIDOC), ("latex", LATEX)]
+)
 def test_no_chunk_ends_with_a_title(kind: str, text: str) -> None:
     text = f"{text}\n" * 3
     lines = text.split("\n")
@@ -379,7 +518,9 @@ def test_a_block_that_has_no_end_is_text_in_org_and_the_rest_in_asciidoc() -> No
     assert [*asciidoc_blocks(["----", "== A", "", "a"])] == [Block(0, 4, "code")]
 
 
-@pytest.mark.parametrize("name", ["a.rst", "a.REST", "a.org", "a.adoc", "asciidoc", "rst", "org"])
+@pytest.mark.parametrize(
+    "name", ["a.rst", "a.REST", "a.org", "a.adoc", "a.tex", "asciidoc", "rst", "org", "latex"]
+)
 def test_prose_is_taken_for_wrapped(name: str) -> None:
     chunker = chunker_for(name, "o200k_base", 64)
     assert isinstance(chunker, DataChunker)

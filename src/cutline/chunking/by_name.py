@@ -41,6 +41,7 @@ _ENDINGS: Final = {
     "data/jsonl": "jsonl jsonlines ndjson",
     "data/transcript": "srt vtt",
     "data/html": "htm html xhtml",
+    "data/latex": "latex ltx tex",
     "data/asciidoc": "adoc asciidoc",
     "data/org": "org",
     "data/rst": "rest rst",
@@ -111,7 +112,7 @@ _ENDINGS: Final = {
     "julia": "jl",
     "kdl": "kdl",
     "kotlin": "kt kts",
-    "latex": "latex ltx sty tex",
+    "latex": "sty",
     "linkerscript": "ld lds",
     "llvm": "ll",
     "lua": "lua rockspec",
@@ -205,7 +206,7 @@ def _kinds(table: dict[str, str]) -> dict[str, str]:
     return {name: kind for kind, names in table.items() for name in names.split()}
 
 
-_ALSO_DATA: Final = ("html", "org", "rst")
+_ALSO_DATA: Final = ("html", "latex", "org", "rst")
 """Languages whose files `DataChunker` cuts."""
 _KIND_OF_ENDING: Final = _kinds(_ENDINGS)
 _KIND_OF_NAME: Final = _kinds(_NAMES)

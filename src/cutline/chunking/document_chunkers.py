@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["CodeChunker", "DataChunker", "MarkdownChunker"]
 
 _CODE_LEVELS: Final = ("paragraph", "line", "phrase", "word")
-_WRAPPED: Final = ("asciidoc", "org", "rst")  # formats of prose that editors wrap
+_WRAPPED: Final = ("asciidoc", "latex", "org", "rst")  # formats of prose that editors wrap
 
 
 class _StructureChunker(TextChunker):
@@ -196,11 +196,11 @@ class DataChunker(_StructureChunker):
     Args:
         data_format: "csv", "tsv" or "psv" (whose first record is a header); "json" or "jsonl",
             also for several values one after another; "transcript", for subtitles (SRT,
-            WebVTT), too; "html", "rst" (reStructuredText), "org" or "asciidoc". Their levels are
-            in docs/chunking.md, "Data".
+            WebVTT), too; "html", "rst" (reStructuredText), "org", "asciidoc" or "latex". Their
+            levels are in docs/chunking.md, "Data".
         encoding, chunk_size, chunk_overlap, boundary, strip, min_fill: as for `TextChunker`.
         levels, lines: as for `TextChunker`, inside records; by default, lines are kept, but not
-            in reStructuredText, Org and AsciiDoc, whose prose is wrapped.
+            in reStructuredText, Org, AsciiDoc and LaTeX, whose prose is wrapped.
         balance, stable, template, count_text, also_fits, line_numbers: as for `TextChunker`.
         never_across: also a level of the format, such as "record", "turn" or in markup "heading
             1"; and as for `MarkdownChunker`.

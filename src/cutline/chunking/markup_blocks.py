@@ -1,4 +1,4 @@
-"""`Block`: what the readers of reStructuredText, Org and AsciiDoc find in a document's lines."""
+"""`Block`: what the readers of reStructuredText, Org, AsciiDoc and LaTeX find in lines."""
 
 from typing import Final, NamedTuple
 

@@ -1,10 +1,10 @@
-"""The structure of reStructuredText, Org and AsciiDoc: cuts before sections and blocks."""
+"""The structure of reStructuredText, Org, AsciiDoc and LaTeX: cuts before sections and blocks."""
 
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Final
 
-from cutline.chunking import asciidoc_blocks, org_blocks, rst_blocks
+from cutline.chunking import asciidoc_blocks, latex_blocks, org_blocks, rst_blocks
 from cutline.chunking.markup_blocks import HEADING, LABEL, Block
 from cutline.chunking.structure import (
     Structure,
@@ -33,15 +33,17 @@ def markup_structure(text: str, read: Callable[[list[str]], Iterator[Block]]) ->
 
     Lines that name or describe what follows (targets, attributes, drawers) stay with it, and right
     below a title with that. Units are titles together with the block that follows them, code,
-    tables, delimited blocks, and in reStructuredText what has indented lines. Regions are of the
-    kinds "code", "table" and "quote", for all other delimited blocks.
+    tables, delimited blocks, environments, and in reStructuredText what has indented lines. Regions
+    are of the kinds "code", "table" and "quote", for all other delimited blocks.
 
     What looks like a title in code or in a paragraph is none. Titles are plain text, and apply as
     in Markdown: see `markdown_structure`. The level of a title is
 
     - in reStructuredText the place of its kind of line among those that the document has;
     - in Org its number of stars; the keyword of a task, a priority and tags are left out;
-    - in AsciiDoc its number of signs, or that of its underline; discrete headings are none.
+    - in AsciiDoc its number of signs, or that of its underline; discrete headings are none;
+    - in LaTeX the place of its command among those that the document has, from \part down to
+      \subparagraph, and below them the titles of slides.
 
     Args:
         text: any text; lines end with \n, \r\n or \r.
@@ -132,5 +134,6 @@ MARKUPS: Final = {
     "rst": partial(markup_structure, read=rst_blocks.read_blocks),
     "org": partial(markup_structure, read=org_blocks.read_blocks),
     "asciidoc": partial(markup_structure, read=asciidoc_blocks.read_blocks),
+    "latex": partial(markup_structure, read=latex_blocks.read_blocks),
 }
 """What finds the structure of a text, by the name of its markup."""

@@ -14,7 +14,7 @@ __all__ = ["units_of"]
 
 Span = tuple[int, int]
 
-_MARKUPS = tuple(f"{DATA}{name}" for name in ("asciidoc", "html", "org", "rst"))
+_MARKUPS = tuple(f"{DATA}{name}" for name in ("asciidoc", "html", "latex", "org", "rst"))
 _KINDS = {"code": "code", "item": "list item", "table": "table"}
 
 

@@ -126,7 +126,7 @@ def test_items_of_batches_are_taken_in_their_order_not_by_their_labels() -> None
 
 
 def test_a_str_of_allowed_special_tokens_is_refused() -> None:
-    with pytest.raises(TypeError, match="must be a set or 'all'"):
+    with pytest.raises(TypeError, match="must be a set of str or 'all'"):
         enc.encode("a", allowed_special="<|endoftext|>")  # type: ignore[arg-type]
 
 
@@ -291,6 +291,21 @@ def test_a_name_of_a_chat_template_is_no_number() -> None:
         (lambda: enc.decode(5), r"integers, got one integer: put it into a list"),
         (lambda: enc.decode_tokens_bytes(None), r"integers, got NoneType$"),
         (lambda: enc.decode_with_offsets(None), r"integers, got NoneType$"),
+        (lambda: enc.encode("a", allowed_special=5), r"allowed_special must .*, got 5$"),
+        (lambda: enc.encode("a", allowed_special={5}), r"allowed_special must .*, got \{5\}$"),
+        (
+            lambda: enc.encode("a", disallowed_special=None),
+            r"disallowed_special must .*, got None$",
+        ),
+        (lambda: enc.encode("a", disallowed_special="<|x|>"), r"must .*, got the str '<\|x\|>'$"),
+        (lambda: make(mergeable_ranks=[]), r"mergeable_ranks must be a mapping .*, got list$"),
+        (lambda: make(special_tokens=None), r"special_tokens must be a mapping .*, got NoneType$"),
+        (lambda: cutline.plan(5, []), r"old must be chunks or mappings, got int$"),
+        (lambda: cutline.plan([], None), r"new must be chunks or mappings, got NoneType$"),
+        (
+            lambda: [*cutline.MarkdownChunker(enc, 5).iter_chunks(["a", 5])],
+            r"source must be parts of a text, which are str: .* int found$",
+        ),
         (lambda: enc.encode_batch(None), r"text must be a sequence of str, got NoneType$"),
         (lambda: enc.count_batch(None), r"texts must be a sequence of str, got NoneType$"),
         (lambda: CHUNKER.chunk_batch(None), r"texts must be a sequence of str, got NoneType$"),
@@ -309,6 +324,12 @@ def test_what_is_nothing_of_the_kind_is_told_what_is(call: Callable[[], object],
 
 
 CHUNKER: Any = cutline.TextChunker(enc, 5)
+
+
+def make(**changed: Any) -> cutline.Encoding:
+    ranks = {bytes([byte]): byte for byte in range(256)}
+    options = {"mergeable_ranks": ranks, "special_tokens": {}, **changed}
+    return cutline.Encoding("made", pat_str=None, **options)
 
 
 @pytest.mark.parametrize(

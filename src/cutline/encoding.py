@@ -23,6 +23,7 @@ from cutline.special import (
     DisallowedSpecial,
     SpecialFinder,
     disallowed_error,
+    texts_of,
 )
 from cutline.threads import checked_threads, map_blocks, map_sized
 
@@ -752,11 +753,9 @@ class Encoding(Properties, Cutting, Decoding):
             if (found := self._special_finder.first(text)) is not None:
                 raise disallowed_error(found)
             return frozenset()
-        if isinstance(allowed, str) and allowed != "all":
-            raise TypeError(f"allowed_special must be a set or 'all', got the str {allowed!r}")
         known = frozenset(self._special_tokens)
-        allowed_set = known if allowed == "all" else known.intersection(allowed)
-        refused = known - allowed_set if disallowed == "all" else frozenset(disallowed)
+        allowed_set = known & texts_of(allowed, "allowed_special", known)
+        refused = texts_of(disallowed, "disallowed_special", known - allowed_set)
         if refused and (found := self._finder(refused).first(text)) is not None:
             raise disallowed_error(found)
         return allowed_set

@@ -246,6 +246,9 @@ def checked_special_tokens(
         VocabularyError: names the special token that is empty or no text, or whose id is
             no integer, out of range or taken.
     """
+    if not isinstance(special_tokens, Mapping):
+        kind = type(special_tokens).__name__
+        raise TypeError(f"special_tokens must be a mapping from texts to ids, got {kind}")
     checked: dict[str, int] = {}
     for text, token_id in special_tokens.items():
         if not isinstance(text, str) or not text or not _is_unicode(text):

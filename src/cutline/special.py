@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Iterator, Set
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Collection, Iterable, Iterator, Set
+from typing import TYPE_CHECKING, Any, Literal
 
-from cutline.errors import SpecialTokenError
+from cutline.errors import SpecialTokenError, shown
 
 if TYPE_CHECKING:
     import ahocorasick
@@ -17,12 +17,31 @@ __all__ = [
     "SpecialFinder",
     "disallowed_error",
     "shared_prefix",
+    "texts_of",
 ]
 
 AllowedSpecial = Literal["all"] | Set[str]
 DisallowedSpecial = Literal["all"] | Collection[str]
 
 _LONG = 1 << 14  # characters: what is shorter needs no other module
+
+
+def texts_of(texts: object, argument: str, every: frozenset[str]) -> frozenset[str]:
+    """Return the texts of special tokens that an argument names; "all": `every`.
+
+    Raises:
+        TypeError: it is another str, or no collection of them.
+    """
+    if isinstance(texts, str):
+        if texts == "all":
+            return every
+        got = f"the str {shown(texts)}"
+    else:
+        found: list[Any] = [*texts] if isinstance(texts, Iterable) else [texts]
+        if all(isinstance(text, str) for text in found):
+            return frozenset(found)
+        got = shown(texts)
+    raise TypeError(f"{argument} must be a set of str or 'all', got {got}")
 
 
 class _Alternation:

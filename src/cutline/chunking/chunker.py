@@ -319,7 +319,11 @@ class Chunker:
         return chunk_parts(parts, self._encoding, self._rules)
 
     def _chunks_of_whole(self, parts: Iterable[str]) -> Iterator[Chunk]:
-        yield from self.chunk("".join(parts))
+        try:
+            text = "".join(parts)
+        except TypeError as error:
+            raise TypeError(f"source must be parts of a text, which are str: {error}") from None
+        yield from self.chunk(text)
 
     def _cut(self, text: str, rules: Rules, whole: ChunkFinder | None = None) -> Iterator[Chunk]:
         """Yield the chunks of a text by some rules.

@@ -79,8 +79,8 @@ def _after_group(text: str, start: int) -> int | None:
 def plain_title(source: str) -> str:
     r"""Return the source of a title as plain text: what most readers make of it.
 
-    >>> plain_title(r"G\"odel's \emph{proof}\footnote{Of 1931.} \& more")
-    "G\u00f6del's proof & more"
+    >>> plain_title(r"Saws \& \emph{glue}\footnote{Of 1931.}, Section~\textbf{2}")
+    'Saws & glue, Section 2'
     """
     written: list[str] = [""]  # of the groups around the place, the innermost last
     waiting = [""]  # for each, what it is the argument of

@@ -70,6 +70,9 @@ def plan(old: Iterable[Old], new: Iterable[New]) -> Plan[Old, New]:
     >>> [(before.start_index, now.start_index) for before, now in found.moved]
     [(0, 9), (20, 29)]
     """
+    for name, chunks in (("old", old), ("new", new)):
+        if not isinstance(chunks, Iterable):
+            raise TypeError(f"{name} must be chunks or mappings, got {type(chunks).__name__}")
     olds, news = list(old), list(new)
     partners = _partners(_hashes("old", olds), _hashes("new", news))
     taken = set(partners)

@@ -323,6 +323,9 @@ def _frozen(array: NDArray[Any]) -> NDArray[Any]:
 
 def _check_ranks(mergeable_ranks: Mapping[bytes, int]) -> None:
     """Refuse a mapping whose keys are not tokens or whose values are not ids."""
+    if not isinstance(mergeable_ranks, Mapping):
+        kind = type(mergeable_ranks).__name__
+        raise TypeError(f"mergeable_ranks must be a mapping from tokens to ids, got {kind}")
     for token in mergeable_ranks:
         if type(token) is not bytes:
             raise VocabularyError(f"token {token!r} is {type(token).__name__}; tokens are bytes")

@@ -58,6 +58,11 @@ _LOG: Final = (
     "2026-11-23 10:00:00 INFO ", "ERROR ", "WARN ", "Traceback (most recent call last):\n",
     '  File "a.py", line 1\n', "  at x.y(Z.java:1)\n", "ValueError: ", "=" * 30, "step 17 of 30",
 )  # fmt: skip
+_DIFF: Final = (
+    "diff --git a/x b/x\n", "--- a\n", "+++ b\n", "@@ -1,2 +1,3 @@ f\n", "@@ -1 +1 @@", "+", "-",
+    f"commit {'0' * 40}\n", f"From {'a' * 40}\n", "Subject: [P] ", "    ", "Index: x\n", "\\ ", " ",
+    "@@@ -1", "\n",
+)  # fmt: skip
 _MARKUP: Final = (
     "* ", "** TODO ", "= ", "== ", "====\n", "----\n", "~~~~\n", "===\n", "|===\n", "....\n",
     "Care\n----\n", "====\nSaws\n====\n", "#+begin_src py\n", "#+end_src\n", ":a:\n", ":END:\n",
@@ -80,6 +85,7 @@ PARTS: Final[dict[str, tuple[str, ...]]] = {
     **dict.fromkeys(("csv", "tsv", "psv"), _TABLE + _WORDS + _ENDS),
     "transcript": _TRANSCRIPT + _WORDS + _ENDS,
     **dict.fromkeys(("rst", "org", "asciidoc"), _MARKUP + _WORDS + _ENDS),
+    "diff": _DIFF + _WORDS + _ENDS,
     "latex": _LATEX + _WORDS + _ENDS,
     "python": _CODE + _WORDS + _ENDS,
     "log": _LOG + _WORDS + _ENDS,

@@ -37,7 +37,7 @@ def run(data: bytes) -> None:
     if kind in LANGUAGES:
         structure = parse(text, LANGUAGES[kind])
         check_nesting(list(structure.units), len(text))
-        if kind in ("markdown", "python", "rst", "org", "asciidoc", "latex"):
+        if kind in ("markdown", "python", "diff", "rst", "org", "asciidoc", "latex"):
             check_structure(structure, text)
     chunker = chunker_of(kind, size, **options)
     chunks = chunker.chunk(text)
@@ -53,7 +53,7 @@ LANGUAGES = {
     **{
         name: f"{DATA}{name}"
         for name in (
-            *("html", "json", "jsonl", "csv", "tsv", "psv", "transcript"),
+            *("html", "json", "jsonl", "csv", "tsv", "psv", "transcript", "diff"),
             *("rst", "org", "asciidoc", "latex"),
         )
     },

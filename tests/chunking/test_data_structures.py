@@ -252,7 +252,7 @@ HOSTILE = [
 ]
 
 
-@pytest.mark.parametrize("name", [*DELIMITERS, "json", "jsonl", "transcript"])
+@pytest.mark.parametrize("name", [*DELIMITERS, "json", "jsonl", "transcript", "diff"])
 @pytest.mark.parametrize("text", HOSTILE)
 def test_any_text_is_cut(name: str, text: str) -> None:
     for size in (4, 16):

@@ -40,6 +40,7 @@ _ENDINGS: Final = {
     "data/json": "geojson har json jsonld topojson webmanifest",
     "data/jsonl": "jsonl jsonlines ndjson",
     "data/transcript": "srt vtt",
+    "data/diff": "diff patch",
     "data/html": "htm html xhtml",
     "data/latex": "latex ltx tex",
     "data/asciidoc": "adoc asciidoc",

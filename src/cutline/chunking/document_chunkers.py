@@ -186,18 +186,19 @@ class CodeChunker(_StructureChunker):
 
 
 class DataChunker(_StructureChunker):
-    r"""Chunks of HTML, other markup, tables, JSON and transcripts, between blocks or records.
+    r"""Chunks of HTML, other markup, tables, JSON, transcripts and diffs, between their parts.
 
-    Records, elements, cues and turns of speakers stay whole if they fit the budget; offsets are
-    those of the source. A chunk's headings are the titles of the sections that it begins in; the
-    keys around its first element in JSON; and the speaker in a transcript, unless his turn begins
-    with the chunk.
+    Records, elements, cues, turns of speakers and hunks stay whole if they fit the budget; offsets
+    are those of the source. A chunk's headings are the titles of the sections that it begins in;
+    the keys around its first element in JSON; commit, path and function in a diff; and the speaker
+    in a transcript, unless his turn begins with the chunk.
 
     Args:
         data_format: "csv", "tsv" or "psv" (whose first record is a header); "json" or "jsonl",
             also for several values one after another; "transcript", for subtitles (SRT,
-            WebVTT), too; "html", "rst" (reStructuredText), "org", "asciidoc" or "latex". Their
-            levels are in docs/chunking.md, "Data".
+            WebVTT), too; "diff", for patches and `git log -p`; "html", "rst"
+            (reStructuredText), "org", "asciidoc" or "latex". Their levels are in
+            docs/chunking.md, "Data".
         encoding, chunk_size, chunk_overlap, boundary, strip, min_fill: as for `TextChunker`.
         levels, lines: as for `TextChunker`, inside records; by default, lines are kept, but not
             in reStructuredText, Org, AsciiDoc and LaTeX, whose prose is wrapped.

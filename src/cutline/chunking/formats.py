@@ -4,6 +4,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final
 
+from cutline.chunking.diff_structure import diff_structure
 from cutline.chunking.html_structure import html_structure
 from cutline.chunking.json_structure import json_structure
 from cutline.chunking.markup_structure import MARKUPS
@@ -18,6 +19,7 @@ FORMATS: Final[dict[str, Callable[[str], Structure]]] = {
     **{name: partial(table_structure, delimiters=marks) for name, marks in DELIMITERS.items()},
     **dict.fromkeys(("json", "jsonl"), json_structure),
     "transcript": transcript_structure,
+    "diff": diff_structure,
     "html": html_structure,
     **MARKUPS,
 }

@@ -23,6 +23,7 @@ BARRIERS: Final = (
     *(f"heading {level}" for level in range(1, 7)),
     *("block", "item", "nested item", "gap", "row"),
     *("definition", "member", "statement", "record", "field", "element"),
+    *("commit", "file", "hunk"),
     *(f"inner {depth}" for depth in range(1, 7)),
     *("turn", "cue", "page", "paragraph", "entry", "line", "sentence"),
 )

@@ -14,17 +14,21 @@ __all__ = ["transcript_structure"]
 _NAMES: Final = ("turn", "cue")
 _TIME: Final = r"(?:(?P<{0}h>\d{{1,3}}):)?(?P<{0}m>\d{{1,2}}):(?P<{0}s>\d{{2}}(?:[.,]\d{{1,6}})?)"
 _TIMING: Final = re.compile(rf"\s*{_TIME.format('a')}\s*-->\s*{_TIME.format('b')}")
+_NAME: Final = r"(?P<name>[^\W\d_][\w .,'\u2019&#-]{0,60}?)\s*"
 # A time may stand in brackets before the speaker, or after.
 _SPEAKER: Final = re.compile(
     rf"\s*(?:[-\u2013>]\s*)?(?:[\[(]?{_TIME.format('a')}[\])]?\s*[-\u2013|]?\s*)?"
     r"(?:<v(?:\.[^ >]*)? (?P<voice>[^>\n]{1,80})>"
-    r"|(?P<name>[^\W\d_][\w .,'\u2019&#-]{0,60}?)\s*"
-    rf"(?:[\[(]{_TIME.format('b')}[\])])?\s*:(?=\s|\Z))"
+    rf"|{_NAME}(?:[\[(]{_TIME.format('b')}[\])])?\s*:(?=\s|\Z))"
+)
+# Or a date and a time of day before the speaker, as in chats that were exported.
+_DATED: Final = re.compile(
+    r"\u200e?[\[(]?\d{1,4}([./-])\d{1,2}\1\d{1,4},?\s+\d{1,2}[:.]\d{2}(?:[:.]\d{2})?"
+    rf"(?:\s?[AaPp]\.?\s?[Mm]\.?)?[\])]?\s*[-\u2013|]?\s*{_NAME}:(?=\s|\Z)"
 )
 # Or a speaker and a time are all that a line has: "Ann  0:01", "Ann [00:00:01]".
 _TURN: Final = re.compile(
-    r"\s*(?P<name>[^\W\d_][\w .,'\u2019&#-]{0,60}?)"
-    rf"(?:\s*[\[(]{_TIME.format('a')}[\])]|(?:\t|[ ]{{2}})\s*{_TIME.format('b')})\s*\Z"
+    rf"\s*{_NAME}(?:[\[(]{_TIME.format('a')}[\])]|(?:\t|[ ]{{2}})\s*{_TIME.format('b')})\s*\Z"
 )
 _STAMP: Final = re.compile(rf"\s*[\[(]{_TIME.format('a')}[\])]")
 _MOST_WORDS: Final = 6  # of a speaker's name
@@ -65,11 +69,13 @@ class _Cue(NamedTuple):
         start: where it begins.
         speaker: who speaks from there on; "" if that is not said.
         times: offsets in it, with seconds.
+        is_stamped: the speaker's line has a time or a date itself.
     """
 
     start: int
     speaker: str
     times: list[tuple[int, float]]
+    is_stamped: bool = False
 
     def merged(self, other: "_Cue") -> "_Cue":
         """Return one for two that begin at the same place: a speaker's line above a timing."""
@@ -82,8 +88,9 @@ def transcript_structure(text: str) -> Structure:
     The levels, best first: "turn" where another speaker begins, "cue" where a cue begins, or a line
     with a speaker or a time. A cue begins with its number or name. A speaker is what stands before
     a colon at the beginning of a line, or in a tag as `<v Ann>`; a time may stand before or after
-    it: "[00:01:02] Ann: ...". Or the line has a name and a time alone: "Ann  0:01". Units are
-    turns and cues.
+    it: "[00:01:02] Ann: ...". Or the line has a name and a time alone: "Ann  0:01". Where more
+    speakers have a time or a date in their line than not, as in chats, the others are none: a
+    message may have a line as "Note: ...". Units are turns and cues.
 
     The heading of a place is its speaker, except where the turn begins. A chunk's metadata has
     "start_time" and "end_time" in seconds, where there are times.
@@ -95,7 +102,7 @@ def transcript_structure(text: str) -> Structure:
     ([[22], [22]], ('Ann',))
     """
     cues: list[_Cue] = []
-    for cue in _cues(text):
+    for cue in _without_notes([*_cues(text)], text):
         same = cues.pop() if cues and cues[-1].start == cue.start else None
         cues.append(cue if same is None else same.merged(cue))
     turns: list[_Cue] = []
@@ -118,6 +125,14 @@ def transcript_structure(text: str) -> Structure:
     )
 
 
+def _without_notes(cues: list[_Cue], text: str) -> list[_Cue]:
+    """Leave out speakers without a time where most have one, unless timings have them all."""
+    spoken = [cue for cue in cues if cue.speaker]
+    if "-->" in text or 2 * sum(cue.is_stamped for cue in spoken) <= len(spoken):
+        return cues
+    return [cue for cue in cues if cue.is_stamped or not cue.speaker]
+
+
 def _cues(text: str) -> Iterator[_Cue]:
     """Yield the cues of a text."""
     starts = line_starts(text)
@@ -134,13 +149,13 @@ def _cues(text: str) -> Iterator[_Cue]:
             times = [(begin, _seconds(timing, "a")), (end - 1, _seconds(timing, "b"))]
             timed = _Cue(begin, "", times)
         else:
-            speaker, seconds = _speaker(line) or ("", _stamp(line))
+            speaker, seconds, is_stamped = _speaker(line) or ("", _stamp(line), False)
             times = [] if seconds is None else [(start, seconds)]
             if timed is not None:
                 yield timed._replace(speaker=speaker, times=[*timed.times, *times])
                 timed = None
             elif speaker or times:
-                yield _Cue(start, speaker, times)
+                yield _Cue(start, speaker, times, is_stamped)
         # What follows a blank line may be the number of a cue.
         waiting = start if is_blank_above else None
         is_blank_above = not line.strip()
@@ -149,8 +164,10 @@ def _cues(text: str) -> Iterator[_Cue]:
         yield timed
 
 
-def _speaker(line: str) -> tuple[str, float | None] | None:
-    """Return who speaks in a line, and when."""
+def _speaker(line: str) -> tuple[str, float | None, bool] | None:
+    """Return who speaks in a line, when, and whether the line has a time or a date."""
+    if (found := _DATED.match(line)) is not None:
+        return found["name"].strip(), None, True
     found = _SPEAKER.match(line) or _TURN.match(line)
     if found is None:
         return None
@@ -159,7 +176,7 @@ def _speaker(line: str) -> tuple[str, float | None] | None:
     if not voice and len(name.split()) > _MOST_WORDS:
         return None
     group = next((one for one in "ab" if found[f"{one}m"]), None)
-    return name, None if group is None else _seconds(found, group)
+    return name, None if group is None else _seconds(found, group), group is not None
 
 
 def _stamp(line: str) -> float | None:

@@ -48,24 +48,41 @@ def test_lines_are_their_parts(seed: int) -> None:
     rng = random.Random(seed)
     numbers = [0, 9, 10, -1, 2**63 - 1, -(2**63), rng.randrange(10**9)]
     names = (b'{"a": ', "año ".encode(), b"", b', "text": ')
+    tails = (b", ", b"", b', "b": ' * 9)
     for n in (0, 1, 2, 9):
         rows = [rng.choices(numbers, k=3) for _ in range(n)]
         texts = ["".join(rng.choices('a"\\\nñ\0日', k=rng.randrange(20))) for _ in range(n)]
-        tails = [b"}\n" * rng.randrange(3) for _ in range(n)]
+        kinds = rng.choices(range(3), k=n)
+        hashes = [rng.randbytes(5) for _ in range(n)]
         utf8 = "".join(texts).encode()
         ends = array("q", [len("".join(texts[: k + 1]).encode()) for k in range(n)])
         lines = b"".join(
             b"".join(name + str(number).encode() for name, number in zip(names, row, strict=False))
-            + names[3]
-            + expected(text)
-            + tail
-            for row, text, tail in zip(rows, texts, tails, strict=True)
+            + b"".join((names[3], expected(text), tails[kind], digits, b"}\n"))
+            for row, text, kind, digits in zip(rows, texts, kinds, hashes, strict=True)
         )
         flat = array("q", [number for row in rows for number in row])
-        assert json_lines(names, flat, utf8, ends, tails) == lines
+        # Kinds need not lie side by side.
+        apart = memoryview(array("q", [kind for kind in kinds for _ in range(4)]))[::4]
+        joined = b"".join(hashes)
+        assert json_lines(names, flat, utf8, ends, tails, apart, joined, b"}\n") == lines
 
 
-def test_lines_need_all_their_numbers_and_tails() -> None:
-    for numbers, tails in (([1], [b""]), ([1, 2], []), ([1, 2, 3], [b""])):
+def test_lines_need_all_that_is_theirs() -> None:
+    names, ends = (b"", b"", b""), array("q", [1])
+
+    def lines(numbers: list[int], kinds: list[int], hashes: bytes = b"ab") -> bytes:
+        one = (array("q", numbers), b"a", ends, (b",", b""), array("q", kinds), hashes, b"")
+        return json_lines(names, *one)
+
+    assert lines([1, 2], [1]) == b'12"a"ab'
+    for numbers, kinds in (([1], [0]), ([1, 2], []), ([1, 2, 3], [0])):
         with pytest.raises(ValueError, match="each line needs"):
-            json_lines((b"", b"", b""), array("q", numbers), b"a", array("q", [1]), tails)
+            lines(numbers, kinds)
+    for kind in (-1, 2):
+        with pytest.raises(ValueError, match="each kind"):
+            lines([1, 2], [kind])
+    with pytest.raises(ValueError, match="each line needs"):
+        json_lines(
+            (b"",), array("q"), b"ab", array("q", [1, 2]), (b"",), array("q", [0, 0]), b"abc", b""
+        )

@@ -97,9 +97,14 @@ class ChunkRun:
         return chunk_numbers(self._rows, self._offset, self._index)
 
     @property
-    def boundaries(self) -> list[str]:
-        """Names of the boundaries at the ends."""
-        return [self._names[place] for place in self._rows[3::4].tolist()]
+    def boundary_names(self) -> tuple[str, ...]:
+        """Names of boundaries that chunks can end at."""
+        return self._names
+
+    @property
+    def boundaries(self) -> memoryview:
+        """Of each chunk, which of these names its end has."""
+        return self._rows[3::4]
 
     def cuts(self, first: int) -> Iterator[tuple[int, int, int, str, int]]:
         """Yield start, end, tokens, boundary of each chunk from a place on, and where it adds text.

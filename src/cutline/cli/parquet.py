@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cutline.chunks import Chunk, content_hash, text_hashes
+from cutline.chunks import Chunk, content_hash
 from cutline.cli.decoding import without_surrogates
 from cutline.cli.failure import Failure
 from cutline.cli.parallel import in_order
 from cutline.cli.rows import LINES, Found, Render, boundary_json, metadata_json
 from cutline.cli.sizes import Place, place_of
 from cutline.extras import need
+from cutline.kernels.base.hashes import hash_texts
 from cutline.kernels.base.utf8 import encode_utf8
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ _GROUPS_AHEAD = 2
 _REPEATED = ["file", "headings.list.element", "metadata"]
 _NUMBERS = attrgetter("index", "start_index", "end_index", "token_count")
 _STRING_BYTES = (1 << 31) - 1
+_LONG_BYTES = 1 << 16  # of texts: to copy them takes longer than to write another array
 
 Part = tuple[str, "list[Chunk] | ChunkRun"]
 """Chunks of a file."""
@@ -82,8 +84,8 @@ class _Written:
     def close(self) -> None:
         """Do nothing: the rest can still be taken."""
 
-    def take(self) -> bytes:
-        taken, self._parts = b"".join(self._parts), []
+    def take(self) -> list[bytes]:
+        taken, self._parts = self._parts, []
         return taken
 
 
@@ -114,7 +116,7 @@ def parquet(
         pa.PythonFile(written, mode="w"), columns, compression="zstd", use_dictionary=_REPEATED
     ) as writer:
 
-        def part(table: pa.Table) -> bytes:
+        def part(table: pa.Table) -> list[bytes]:
             writer.write_table(table)
             return written.take()
 
@@ -124,8 +126,8 @@ def parquet(
         # Closed before the writer is: its thread may still write.
         with closing(in_order(calls, 1, _GROUPS_AHEAD)) as parts:
             for taken in parts:
-                yield taken()
-    yield written.take()
+                yield from taken()
+    yield from written.take()
 
 
 def _groups(results: Iterable[tuple[str, Found]]) -> Iterator[list[Part]]:
@@ -173,35 +175,64 @@ class _Group:
         return item.part(n, len(item)) if n < len(item) else None
 
 
+class _Texts(NamedTuple):
+    """Texts in UTF-8."""
+
+    parts: list[bytes]  # of one or more each
+    sizes: NDArray[np.int64]  # in bytes, of each text
+
+
 class _Values(NamedTuple):
-    """What rows have, by column: texts are in UTF-8."""
+    """What rows have, by column."""
 
     numbers: NDArray[np.int64]  # index, start, end and tokens of each
-    texts: list[bytes]  # of one or more rows
-    sizes: NDArray[np.int64]  # of the text of each row
-    headings: list[tuple[str, ...]]
-    metadata: list[str]
-    hashes: list[str]
+    texts: _Texts
+    heading_counts: NDArray[np.int64]
+    headings: _Texts
+    metadata: _Texts
+    hashes: _Texts
 
 
 def _values(part: "list[Chunk] | ChunkRun") -> _Values:
     if not isinstance(part, list):
-        utf8, byte_ends = part.utf8()
-        numbers = np.asarray(part.numbers).reshape(-1, 4)
-        sizes = np.diff(np.asarray(byte_ends), prepend=0)
-        metadata = [*map(boundary_json, part.boundaries)]
-        hashes = text_hashes(utf8, byte_ends)
-        return _Values(numbers, [utf8], sizes, [()] * len(part), metadata, hashes)
+        return _values_of_run(part)
     texts = [encode_utf8(piece.text) for piece in part]
     headings = [piece.headings for piece in part]
     return _Values(
         np.array([_NUMBERS(piece) for piece in part], np.int64).reshape(-1, 4),
-        texts,
-        np.fromiter(map(len, texts), np.int64),
-        headings,
-        [*map(metadata_json, part)],
-        [*map(content_hash, texts, headings)],
+        _texts(texts),
+        np.fromiter(map(len, headings), np.int64),
+        _texts([heading.encode() for path in headings for heading in path]),
+        _texts([metadata_json(piece).encode() for piece in part]),
+        _texts([content_hash(*pair).encode() for pair in zip(texts, headings, strict=True)]),
     )
+
+
+def _values_of_run(run: "ChunkRun") -> _Values:
+    utf8, byte_ends = run.utf8()
+    metadata = [boundary_json(name).encode() for name in run.boundary_names]
+    kinds = np.asarray(run.boundaries)
+    hashes = hash_texts(utf8, byte_ends)
+    return _Values(
+        np.asarray(run.numbers).reshape(-1, 4),
+        _Texts([utf8], np.diff(np.asarray(byte_ends), prepend=0)),
+        np.zeros(len(run), np.int64),
+        _texts([]),
+        _Texts([*map(metadata.__getitem__, kinds.tolist())], _texts(metadata).sizes[kinds]),
+        _Texts([hashes], np.full(len(run), len(hashes) // len(run))),
+    )
+
+
+def _texts(values: list[bytes]) -> _Texts:
+    return _Texts(values, np.fromiter(map(len, values), np.int64, len(values)))
+
+
+def _names(group: list[Part]) -> _Texts:
+    """Return the names of files, one for each chunk."""
+    names = [without_surrogates(file).encode() for file, _ in group]
+    counts = [len(part) for _, part in group]
+    repeated = [name * count for name, count in zip(names, counts, strict=True)]
+    return _Texts(repeated, np.repeat(_texts(names).sizes, counts))
 
 
 def _table(
@@ -222,25 +253,20 @@ def _table(
         found = [place_of(file, piece) for file, piece in pairs]
         places = [place for _, place in found]
         pairs = [(file, piece) for (file, _), (piece, _) in zip(pairs, found, strict=True)]
-    files = [without_surrogates(file).encode() for file, part in group for _ in range(len(part))]
     parts = [[piece for _, piece in pairs]] if pairs else [part for _, part in group]
-    numbers, texts, sizes, headings, metadata, hashes = zip(*map(_values, parts), strict=True)
+    numbers, texts, counts, headings, metadata, hashes = zip(*map(_values, parts), strict=True)
     index, start, end, tokens = np.concatenate(numbers).T
-    paths = [*chain.from_iterable(headings)]
     arrays = [
-        _strings(files),
+        _column(_names(group)),
         *(_numbers(values, pa.int64()) for values in (index, start, end)),
         *(_numbers((piece.metadata[name] for _, piece in pairs), pa.int64()) for name in lines),
         _numbers(tokens, pa.int64()),
-        _joined(b"".join(chain.from_iterable(texts)), np.concatenate(sizes)),
+        _long_column(texts),
         pa.ListArray.from_arrays(
-            _numbers(accumulate(map(len, paths), initial=0), pa.int32()),
-            _strings([heading.encode() for path in paths for heading in path]),
+            _numbers(_offsets(np.concatenate(counts)), pa.int32()), _column(*headings)
         ),
-        *(
-            _strings([one.encode() for one in chain.from_iterable(values)])
-            for values in (metadata, hashes)
-        ),
+        _column(*metadata),
+        _column(*hashes),
     ]
     if render is not None:
         arrays.append(_strings([render(file, piece).encode() for file, piece in pairs]))
@@ -268,20 +294,38 @@ def _strings(values: Sequence[bytes | None]) -> "pyarrow.Array":
     known = None
     if None in values:
         known = np.packbits([value is not None for value in values], bitorder="little")
-    texts = [value or b"" for value in values]
-    sizes = np.fromiter(map(len, texts), np.int64)
-    return _joined(b"".join(texts), sizes, known)
+    return _column(_texts([value or b"" for value in values]), known=known)
 
 
-def _joined(utf8: bytes, sizes: NDArray[np.int64], known: Any = None) -> "pyarrow.Array":
+def _long_column(texts: Sequence[_Texts]) -> "pyarrow.Array | pyarrow.ChunkedArray":
+    """Make a column of strings; of long runs without a copy of them."""
+    import pyarrow as pa
+
+    if (
+        len(texts) == 1
+        or sum(len(part) for one in texts for part in one.parts) // len(texts) < _LONG_BYTES
+    ):
+        return _column(*texts)
+    return pa.chunked_array([_column(part) for part in texts])
+
+
+def _column(*texts: _Texts, known: Any = None) -> "pyarrow.Array":
     """Make a column of strings that follow one another; `known` as for `_array`."""
     import pyarrow as pa
 
+    parts = [*chain.from_iterable(one.parts for one in texts)]
+    utf8 = parts[0] if len(parts) == 1 else b"".join(parts)
     if len(utf8) > _STRING_BYTES:
         raise Failure("a chunk has about 2 GiB, too much for Parquet: pass a smaller --chunk-size")
+    offsets = _offsets(np.concatenate([one.sizes for one in texts]))
+    return _array(pa.string(), len(offsets) - 1, offsets, utf8, known=known)
+
+
+def _offsets(sizes: NDArray[np.int64]) -> NDArray[np.int32]:
+    """Return where each of the values begins that follow one another, and where the last ends."""
     offsets = np.zeros(len(sizes) + 1, np.int32)
     np.cumsum(sizes, out=offsets[1:])
-    return _array(pa.string(), len(sizes), offsets, utf8, known=known)
+    return offsets
 
 
 def _array(kind: "pyarrow.DataType", n: int, *buffers: Any, known: Any = None) -> "pyarrow.Array":

@@ -6,8 +6,9 @@ from functools import lru_cache
 from math import isfinite
 from typing import TYPE_CHECKING
 
-from cutline.chunks import Chunk, content_hash, text_hashes
+from cutline.chunks import Chunk, content_hash
 from cutline.cli.sizes import place_of
+from cutline.kernels.base.hashes import hash_texts
 from cutline.kernels.base.json_text import json_lines, json_string
 from cutline.kernels.base.utf8 import encode_utf8
 
@@ -43,7 +44,8 @@ _OF_RUN = (
     *(b'{"file": %b, "index": ', b', "start_index": ', b', "end_index": '),
     *(b', "token_count": ', b', "text": '),
 )
-_END_OF_RUN = ', "headings": [], "metadata": %s, "content_hash": "%s"}\n'
+_AFTER_TEXT = ', "headings": [], "metadata": %s, "content_hash": "'
+_END_OF_ROW = b'"}\n'
 
 
 def json_rows(
@@ -94,12 +96,16 @@ def _row(file: str, name: bytes, piece: Chunk, render: Render | None, is_of_fami
 def _rows_of_run(name: bytes, run: "ChunkRun") -> bytes:
     """Return the lines of a run, as `_row` makes them, without an object for each chunk."""
     utf8, byte_ends = run.utf8()
-    tails = [
-        (_END_OF_RUN % (boundary_json(boundary), digest)).encode()
-        for boundary, digest in zip(run.boundaries, text_hashes(utf8, byte_ends), strict=True)
-    ]
-    names = (_OF_RUN[0] % name, *_OF_RUN[1:])
-    return json_lines(names, run.numbers, utf8, byte_ends, tails)
+    return json_lines(
+        (_OF_RUN[0] % name, *_OF_RUN[1:]),
+        run.numbers,
+        utf8,
+        byte_ends,
+        tuple((_AFTER_TEXT % boundary_json(one)).encode() for one in run.boundary_names),
+        run.boundaries,
+        hash_texts(utf8, byte_ends),
+        _END_OF_ROW,
+    )
 
 
 def json_of(value: object) -> str:

@@ -7,12 +7,13 @@ Guarded by tests/chunking/test_contract.py.
 cimport cython
 from cutline.kernels.base.memory import zeroed_numbers
 
-from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
+from cpython.object cimport PyObject
+from cpython.ref cimport Py_DECREF
 from libc.stdlib cimport free
 
 from cutline.kernels.base.characters cimport Characters, characters_of, utf8_bytes
 from cutline.kernels.base.common cimport int64_t, memcpy, uint8_t, uint16_t, uint32_t
-from cutline.kernels.base.utf8 cimport write_text
+from cutline.kernels.base.utf8 cimport MOST_AT_WORST, utf8_at_worst, write_text
 
 cdef extern from "Python.h":
     ctypedef object (*NewFunction)(type made, object arguments, void* named)
@@ -24,6 +25,9 @@ cdef extern from "Python.h":
     void PyObject_GC_UnTrack(void* one)
     void PyObject_GC_Track(void* one)
     bint PyObject_GC_IsTracked(object one)
+    PyObject* new_bytes "PyBytes_FromStringAndSize"(const char* data, Py_ssize_t n) except NULL
+    char* bytes_data "PyBytes_AS_STRING"(PyObject* made) nogil
+    int resize_bytes "_PyBytes_Resize"(PyObject** made, Py_ssize_t n) except -1
 
 
 @cython.auto_pickle(False)
@@ -212,18 +216,33 @@ def chunk_texts(str text not None, const int64_t[::1] rows not None):
     """
     cdef Characters characters = characters_of(text), chunk = characters
     cdef Py_ssize_t row, n = rows.shape[0] // 4, n_bytes = 0
+    cdef PyObject* made
     cdef uint8_t* out
     byte_ends = zeroed_numbers("q", n)
     cdef int64_t[::1] ends = byte_ends
     with nogil:
+        chunk.n = 0
         for row in range(n):
-            n_bytes += utf8_bytes(&characters, rows[4 * row], rows[4 * row + 1])
-            ends[row] = n_bytes
-    utf8 = PyBytes_FromStringAndSize(NULL, n_bytes)
-    out = <uint8_t*> PyBytes_AS_STRING(utf8)
+            chunk.n += rows[4 * row + 1] - rows[4 * row]
+        n_bytes = chunk.n if characters.is_ascii else utf8_at_worst(&chunk)
+        if chunk.n > MOST_AT_WORST:
+            n_bytes = 0
+            for row in range(n):
+                n_bytes += utf8_bytes(&characters, rows[4 * row], rows[4 * row + 1])
+    made = new_bytes(NULL, n_bytes)
     with nogil:
+        out = <uint8_t*> bytes_data(made)
+        n_bytes = 0
         for row in range(n):
             chunk.data = <const uint8_t*> characters.data + characters.kind * rows[4 * row]
             chunk.n = rows[4 * row + 1] - rows[4 * row]
-            out += write_text(&chunk, False, out)
+            if characters.is_ascii:
+                memcpy(out + n_bytes, chunk.data, chunk.n)
+                n_bytes += chunk.n
+            else:
+                n_bytes += write_text(&chunk, False, out + n_bytes)
+            ends[row] = n_bytes
+    resize_bytes(&made, n_bytes)
+    utf8 = <bytes> made
+    Py_DECREF(utf8)     # the reference that is `made`
     return utf8, byte_ends

@@ -6,5 +6,8 @@ def json_lines(
     numbers: memoryview | array[int],
     utf8: bytes,
     byte_ends: memoryview | array[int],
-    tails: list[bytes],
+    tails: tuple[bytes, ...],
+    kinds: memoryview | array[int],
+    hashes: bytes,
+    end: bytes,
 ) -> bytes: ...

@@ -4,11 +4,33 @@ Guarded by tests/kernels/test_json_text.py.
 """
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
+from cpython.object cimport PyObject
+from cpython.ref cimport Py_DECREF
+from libc.stdlib cimport free, malloc
 
 from cutline.kernels.base.common cimport HIGH_BITS, int64_t, load64, memcpy, memset, uint8_t, uint64_t
 
+cdef extern from "Python.h":
+    PyObject* new_bytes "PyBytes_FromStringAndSize"(const char* data, Py_ssize_t n) except NULL
+    char* bytes_data "PyBytes_AS_STRING"(PyObject* made) nogil
+    int resize_bytes "_PyBytes_Resize"(PyObject** made, Py_ssize_t n) except -1
+
 cdef enum:
     DIGITS = 20     # of a number at most, its sign included
+
+cdef struct Part:
+    const uint8_t* data
+    Py_ssize_t n
+
+# What lines consist of, but for numbers.
+cdef struct Lines:
+    const Part* names
+    Py_ssize_t n_numbers
+    const uint8_t* text
+    const Part* tails
+    const uint8_t* hashes
+    Py_ssize_t hash_bytes       # of each
+    const Part* end
 
 cdef uint64_t ONES = <uint64_t> 0x0101010101010101
 
@@ -39,50 +61,104 @@ def json_string(const uint8_t[::1] utf8 not None):
 
 def json_lines(
     tuple names not None, const int64_t[::1] numbers not None, bytes utf8 not None,
-    const int64_t[::1] byte_ends not None, list tails not None
+    const int64_t[::1] byte_ends not None, tuple tails not None, const int64_t[:] kinds not None,
+    bytes hashes not None, bytes end not None
 ):
-    """Lines that consist of numbers, a string of JSON, and a tail.
+    """Lines that consist of numbers, a string of JSON, a tail, a hash, and an end. Releases the GIL.
 
     Args:
         names: what stands before each number of a line, and before the string.
         numbers: those of all lines.
         utf8: the strings, one after another.
         byte_ends: where each ends there.
-        tails: what follows each string.
+        tails: what follows a string, by kinds of lines.
+        kinds: of each line.
+        hashes: what follows the tail of each, as many bytes for one as for another.
+        end: of all lines.
 
     >>> from array import array
-    >>> json_lines((b"[", b", ", b", "), array("q", [1, -2]), b"a", array("q", [1]), [b"]"])
-    b'[1, -2, "a"]'
+    >>> json_lines(
+    ...     (b"[", b", ", b", "), array("q", [1, -2]), b"a", array("q", [1]), (b", ",), array("q", [0]),
+    ...     b"99", b"]",
+    ... )
+    b'[1, -2, "a", 99]'
     """
-    cdef const uint8_t* text = <const uint8_t*> PyBytes_AS_STRING(utf8)
-    cdef Py_ssize_t n = byte_ends.shape[0], n_numbers = len(names) - 1, line, place, start = 0
-    cdef Py_ssize_t n_out = n * n_numbers * DIGITS
-    cdef uint8_t* out
-    cdef bytes made, part
-    if numbers.shape[0] != n * n_numbers or len(tails) != n:
-        raise ValueError("each line needs its numbers and its tail")
-    for part in names:
-        n_out += n * len(part)
+    cdef Py_ssize_t n = byte_ends.shape[0], n_numbers = len(names) - 1, line
+    cdef Lines lines
+    cdef Part* parts
+    cdef PyObject* made
+    if numbers.shape[0] != n * n_numbers or kinds.shape[0] != n or n and len(hashes) % n:
+        raise ValueError("each line needs its numbers, its kind and its hash")
     for line in range(n):
-        n_out += string_bytes(text + start, byte_ends[line] - start) + len(<bytes> tails[line])
+        if not 0 <= kinds[line] < len(tails):
+            raise ValueError("each kind of lines needs a tail")
+    parts = <Part*> malloc((len(names) + len(tails) + 1) * sizeof(Part))
+    if parts == NULL:
+        raise MemoryError
+    for line, part in enumerate((*names, *tails, end)):
+        parts[line].data = <const uint8_t*> PyBytes_AS_STRING(part)
+        parts[line].n = len(<bytes> part)
+    lines.names, lines.tails = parts, parts + len(names)
+    lines.end = lines.tails + len(tails)
+    lines.n_numbers = n_numbers
+    lines.text = <const uint8_t*> PyBytes_AS_STRING(utf8)
+    lines.hashes = <const uint8_t*> PyBytes_AS_STRING(hashes)
+    lines.hash_bytes = len(hashes) // n if n else 0
+    try:
+        with nogil:
+            line = lines_bytes(&lines, byte_ends, kinds)
+        made = new_bytes(NULL, line)
+        with nogil:
+            line = write_lines(&lines, numbers, byte_ends, kinds, <uint8_t*> bytes_data(made))
+    finally:
+        free(parts)
+    resize_bytes(&made, line)
+    written = <bytes> made
+    Py_DECREF(written)      # the reference that is `made`
+    return written
+
+
+cdef Py_ssize_t lines_bytes(
+    const Lines* lines, const int64_t[::1] byte_ends, const int64_t[:] kinds
+) noexcept nogil:
+    """The most bytes that the lines can have."""
+    cdef Py_ssize_t n = byte_ends.shape[0], n_out, start = 0, line, place
+    n_out = n * (lines.n_numbers * DIGITS + lines.hash_bytes + lines.end.n)
+    for place in range(lines.n_numbers + 1):
+        n_out += n * lines.names[place].n
+    for line in range(n):
+        n_out += string_bytes(lines.text + start, byte_ends[line] - start)
+        n_out += lines.tails[kinds[line]].n
         start = byte_ends[line]
-    made = PyBytes_FromStringAndSize(NULL, n_out)
-    out = <uint8_t*> PyBytes_AS_STRING(made)
-    start = 0
+    return n_out
+
+
+cdef Py_ssize_t write_lines(
+    const Lines* lines, const int64_t[::1] numbers, const int64_t[::1] byte_ends,
+    const int64_t[:] kinds, uint8_t* begin
+) noexcept nogil:
+    """Write the lines. Returns their bytes."""
+    cdef Py_ssize_t n = byte_ends.shape[0], n_numbers = lines.n_numbers, start = 0, line, place
+    cdef uint8_t* out = begin
+    cdef Part digits
+    digits.n = lines.hash_bytes
     for line in range(n):
         for place in range(n_numbers):
-            out = write_bytes(names[place], out)
+            out = write_part(&lines.names[place], out)
             out = write_number(numbers[line * n_numbers + place], out)
-        out = write_bytes(names[n_numbers], out)
-        out = write_string(text + start, byte_ends[line] - start, out)
-        out = write_bytes(tails[line], out)
+        out = write_part(&lines.names[n_numbers], out)
+        out = write_string(lines.text + start, byte_ends[line] - start, out)
+        out = write_part(&lines.tails[kinds[line]], out)
+        digits.data = lines.hashes + line * digits.n
+        out = write_part(&digits, out)
+        out = write_part(lines.end, out)
         start = byte_ends[line]
-    return made[:out - <uint8_t*> PyBytes_AS_STRING(made)]
+    return out - begin
 
 
-cdef inline uint8_t* write_bytes(bytes part, uint8_t* out):
-    memcpy(out, PyBytes_AS_STRING(part), len(part))
-    return out + len(part)
+cdef inline uint8_t* write_part(const Part* part, uint8_t* out) noexcept nogil:
+    memcpy(out, part.data, part.n)
+    return out + part.n
 
 
 cdef uint8_t* write_number(int64_t number, uint8_t* out) noexcept nogil:

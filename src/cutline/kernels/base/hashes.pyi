@@ -1,0 +1,3 @@
+from array import array
+
+def hash_texts(utf8: bytes, byte_ends: memoryview | array[int], level: int = ...) -> bytes: ...

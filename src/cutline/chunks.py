@@ -20,6 +20,7 @@ __all__ = [
     "checked_sizes",
     "content_hash",
     "size_for",
+    "text_hashes",
     "too_large",
 ]
 
@@ -150,6 +151,23 @@ def content_hash(utf8: bytes, headings: Iterable[str]) -> str:
         digest.update(len(part).to_bytes(8, "little"))
         digest.update(part)
     return digest.hexdigest()
+
+
+def text_hashes(utf8: bytes, byte_ends: Iterable[int]) -> bytes:
+    """Return the hashes of chunks without headings, one after another.
+
+    Args:
+        utf8: their texts, one after another.
+        byte_ends: where each ends there.
+    """
+    copy, texts, start, found = _empty_digest().copy, memoryview(utf8), 0, []
+    for end in byte_ends:
+        digest = copy()
+        digest.update((end - start).to_bytes(8, "little"))
+        digest.update(texts[start:end])
+        found.append(digest.hexdigest())
+        start = end
+    return "".join(found).encode()
 
 
 @cache

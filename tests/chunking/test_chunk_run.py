@@ -9,8 +9,8 @@ import pytest
 
 from cutline import Chunk, Template, TextChunker, TokenChunker, get_encoding
 from cutline.chunking.chunk_run import ChunkRun, each_chunk
+from cutline.chunks import text_hashes
 from cutline.kernels.base.chunks import chunk_texts
-from cutline.kernels.base.hashes import hash_texts
 
 O200K = get_encoding("o200k_base")
 WORDS = ("One two. ", "three, ", "año ", "中文", "👩‍👧", "\n", "\n\n", "é\u0301", "a" * 30)
@@ -54,7 +54,7 @@ def test_numbers_are_those_of_the_chunks(kind: Any, overlap: int, seed: int) -> 
         utf8, ends = run.utf8()
         assert utf8 == "".join(one.text for one in few).encode()
         assert ends[len(run) - 1] == len(utf8)
-        assert hash_texts(utf8, ends).decode() == "".join(one.content_hash for one in few)
+        assert text_hashes(utf8, ends).decode() == "".join(one.content_hash for one in few)
 
 
 @pytest.mark.parametrize("template", [None, Template("passage: {text}")])

@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cutline.chunks import Chunk, content_hash
+from cutline.chunks import Chunk, content_hash, text_hashes
 from cutline.cli.decoding import without_surrogates
 from cutline.cli.failure import Failure
 from cutline.cli.parallel import in_order
 from cutline.cli.rows import LINES, Found, Render, boundary_json, metadata_json
 from cutline.cli.sizes import Place, place_of
 from cutline.extras import need
-from cutline.kernels.base.hashes import hash_texts
 from cutline.kernels.base.utf8 import encode_utf8
 
 if TYPE_CHECKING:
@@ -212,7 +211,7 @@ def _values_of_run(run: "ChunkRun") -> _Values:
     utf8, byte_ends = run.utf8()
     metadata = [boundary_json(name).encode() for name in run.boundary_names]
     kinds = np.asarray(run.boundaries)
-    hashes = hash_texts(utf8, byte_ends)
+    hashes = text_hashes(utf8, byte_ends)
     return _Values(
         np.asarray(run.numbers).reshape(-1, 4),
         _Texts([utf8], np.diff(np.asarray(byte_ends), prepend=0)),

@@ -6,9 +6,8 @@ from functools import lru_cache
 from math import isfinite
 from typing import TYPE_CHECKING
 
-from cutline.chunks import Chunk, content_hash
+from cutline.chunks import Chunk, content_hash, text_hashes
 from cutline.cli.sizes import place_of
-from cutline.kernels.base.hashes import hash_texts
 from cutline.kernels.base.json_text import json_lines, json_string
 from cutline.kernels.base.utf8 import encode_utf8
 
@@ -103,7 +102,7 @@ def _rows_of_run(name: bytes, run: "ChunkRun") -> bytes:
         byte_ends,
         tuple((_AFTER_TEXT % boundary_json(one)).encode() for one in run.boundary_names),
         run.boundaries,
-        hash_texts(utf8, byte_ends),
+        text_hashes(utf8, byte_ends),
         _END_OF_ROW,
     )
 

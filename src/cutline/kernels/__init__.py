@@ -9,7 +9,6 @@ Which kernel reads what, room by room; a room reads only rooms above it::
       utf8            str -> UTF-8
       chunks          text + cuts -> objects of them
       json_text       UTF-8 -> a string of JSON
-      hashes          texts -> the content hash of each
       json_model      a tokenizer.json -> its tokens and merges, as arrays
       text_table      texts -> which of them others are
       find            text + string -> where it first occurs

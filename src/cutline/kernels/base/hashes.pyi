@@ -1,3 +1,0 @@
-from array import array
-
-def hash_texts(utf8: bytes, byte_ends: memoryview | array[int], level: int = ...) -> bytes: ...

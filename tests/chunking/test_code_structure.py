@@ -96,6 +96,23 @@ def test_a_section_of_org_is_cut_before_its_first_subsection() -> None:
     ]
 
 
+def test_documents_of_yaml_are_definitions_unless_one_is_all() -> None:
+    text = "# c\n---\na: 1\nb:\n  c: 2\n# d\n---\ne: 1\nf:\n  g: 2\n  h: 3\n"
+    assert structure_cuts(text, "yaml") == [
+        ("member", "b:"),
+        ("definition", "# d"),
+        ("member", "f:"),
+        ("statement", "h: 3"),
+    ]
+    one = text.replace("# d\n---\n", "")
+    assert structure_cuts(one, "yaml") == [
+        ("definition", "b:"),
+        ("definition", "e: 1"),
+        ("definition", "f:"),
+        ("statement", "h: 3"),
+    ]
+
+
 @pytest.mark.parametrize("language", SOURCES)
 def test_code_is_cut_where_a_reader_would(language: str) -> None:
     assert structure_cuts(SOURCES[language], language) == CUTS[language]
@@ -396,7 +413,8 @@ class Made:
         self, kind: str, start: tuple[int, int], end: tuple[int, int], *children: "Made"
     ) -> None:
         self.type, self.start_point, self.end_point = kind, start, end
-        self.children, self.named_child_count = children, len(children)
+        self.children = self.named_children = children
+        self.named_child_count = len(children)
         self.root_node = self
 
     def walk(self) -> "Cursor":

@@ -50,7 +50,7 @@ def code_structure(text: str, language: str) -> Structure:
 
     - "definition": between outermost elements: functions, classes, groups of statements.
       A blank line or a statement of several lines ends a group; namespaces and the like
-      are transparent.
+      are transparent, and so is a document of YAML that is the only one.
     - "member": the same one level down, between the members of classes.
     - "statement": between statements in functions, between single lines at any level above.
     - "inner 1" to "inner 3": between statements at deeper levels, and between the elements of

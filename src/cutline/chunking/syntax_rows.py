@@ -48,7 +48,7 @@ _WHOLE_KINDS: Final = {
 _ANY_KINDS: Final = {
     PARAMETERS: re.compile(r"(?:^|_)parameters?(?:_list)?$").search,
     SEEN_THROUGH: re.compile(
-        r"namespace|module|mod_item|preproc_if|linkage|package|^document$|^declarations$"
+        r"namespace|module|mod_item|preproc_if|linkage|package|^declarations$"
     ).search,
     HEAD: re.compile(r"^(?:section|signature)$").search,
     LABEL: re.compile(

@@ -109,7 +109,7 @@ cdef class SyntaxRows:
         """Walk the tree. Cost: linear in the nodes whose parent has several lines."""
         cdef object cursor = tree.walk(), node
         cdef Siblings inner
-        cdef list levels = [siblings_of(0, False, False, tree.root_node.named_child_count)]
+        cdef list levels = [siblings_of(0, False, False, self.n_elements(tree.root_node))]
         if not cursor.goto_first_child():
             return
         while levels:
@@ -128,6 +128,13 @@ cdef class SyntaxRows:
                 if not levels:
                     return
                 cursor.goto_parent()
+
+    cdef Py_ssize_t n_elements(self, object root) except -1:
+        """The named children of the root without comments: one document of YAML is all of it."""
+        cdef Py_ssize_t count = 0
+        for child in root.named_children:
+            count += not self.kinds[child.type] & LABEL
+        return count
 
     def plain_lines(self):
         """The beginnings of the other lines at which a text may be cut."""

@@ -305,7 +305,7 @@ def test_special_tokens_are_refused_where_they_mean_nothing() -> None:
     wrapped = cutline.wrap(backend)
     with pytest.raises(TypeError, match="decides itself"):
         pack(["one"], 4, encoding=wrapped, allowed_special="all")
-    with pytest.raises(TypeError, match="must be a set or 'all'"):
+    with pytest.raises(TypeError, match="must be a set of str or 'all'"):
         truncate("one", 4, allowed_special="some")
 
 

@@ -109,8 +109,22 @@ def test_documents_of_yaml_are_definitions_unless_one_is_all() -> None:
         ("definition", "b:"),
         ("definition", "e: 1"),
         ("definition", "f:"),
-        ("member", "h: 3"),
+        ("statement", "h: 3"),
     ]
+
+
+def test_keys_of_yaml_and_tables_of_toml_are_headings_and_stay_whole() -> None:
+    text = 'a: 1\n"/b/{id}":\n  get:\n    - x: 1\n      y: 2\n  put:\n    z: 3\n'
+    structure = code_structure(text, "yaml")
+    assert structure.headings_at(text.index("      y")) == ('"/b/{id}"', "get")
+    assert structure.headings_at(text.index("    z")) == ('"/b/{id}"', "put")
+    assert (text.index('"/b'), len(text)) in structure.units
+    assert (text.index("  get"), text.index("  put")) in structure.units
+    text = "a = 1\n\n[b.c]\nd = 2\ne = 3\n[[f]]\ng = 4\nh = [\n  5,\n]\n"
+    structure = code_structure(text, "toml")
+    assert structure.headings_at(text.index("e =")) == ("[b.c]",)
+    assert structure.headings_at(text.index("  5")) == ("[[f]]",)
+    assert structure.units == ((7, text.index("[[f")), (text.index("[[f"), len(text)))
 
 
 @pytest.mark.parametrize("language", SOURCES)

@@ -40,7 +40,8 @@ def is_headed(text: str, start: int, place: int) -> bool:
         return is_title(above) and level_of(text[place:]) != 1
     if level := level_of(line.lstrip()):
         return not 0 < level_of(text[place:]) <= level
-    alone = not above or re.search(r"\n[^\S\n]{0,200}\n\Z", above) is not None
+    is_first = not above or line[0] == "\f"  # of the text, or of a page
+    alone = is_first or re.search(r"\n[^\S\n]{0,200}\n\Z", above) is not None
     line = line.strip()
     could_begin = is_capital(line[0]) or line[0] == "§"
     if not alone or not could_be_heading(before[first:]) or not could_begin:

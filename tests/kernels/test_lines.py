@@ -125,6 +125,13 @@ def test_titles_above_rulers_and_sections_of_law_stay_with_what_is_below_them() 
     assert [text[start:end] for start, end in pairwise([0, *ends, len(text)])] == parts
 
 
+def test_a_heading_at_the_top_of_a_page_stays_with_what_is_below_it() -> None:
+    parts = ["Saws rip.\n\nThey end\n     1\n", "\fAnnual Report 2026\n\nGlue sets.\n\n", "End."]
+    text = "".join(parts)
+    ends = find_breaks(text, PARAGRAPH, 0, 0, len(text))
+    assert ends == [len("Saws rip.\n\n"), len(parts[0] + parts[1])]
+
+
 def test_headings_without_a_blank_line_stay_with_what_is_below_them() -> None:
     parts = [
         "Text.\n",

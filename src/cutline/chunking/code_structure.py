@@ -68,7 +68,8 @@ def code_structure(text: str, language: str) -> Structure:
     The headings of a place are the definitions around it, except those that begin there: a
     chunk that begins with a definition shows its name, and only one that begins further down
     needs it. A heading is the definition's first line up to the end of the name, without
-    modifiers, such as ("class Tokenizer", "def encode").
+    modifiers, such as ("class Tokenizer", "def encode"). Keys of YAML with lines below them, and
+    tables of TOML, are such definitions.
 
     Args:
         text: any text. If it does not parse, blocks that do are cut as if the others, which

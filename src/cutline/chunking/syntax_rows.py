@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["SyntaxRows", "syntax_rows"]
 
 _MOST_TITLE: Final = 80
+_KEYED: Final = "block_mapping_pair"
 # A comment of marks alone, as above and below the name of a section.
 _RULER = re.compile(r"[^\w\r\n]*+(?=[\r\n]|\Z)(?<=[-=#*/+~]{4})").match
 _TITLE_END = re.compile(r"[({=;\r\n]|(?<!:):(?!:)").search
@@ -33,7 +34,7 @@ _NAME: Final = (
 # Kinds with such a word in their name that are only parts or uses of definitions.
 _IS_PART = re.compile(
     r"(?:^|_)(?:call|expression|type|literal|body|list|clause|block|name|identifier|parameters?|"
-    r"arguments?|signature|specifiers|declarations|heritage|invocation|element|"
+    r"arguments?|signature|specifiers|declarations|heritage|invocation|(?<!^table_array_)element|"
     r"reference|variant|forward)$"
     r"|import|package|using|use_|sequence|parameter"
 ).search
@@ -42,6 +43,7 @@ _WHOLE_KINDS: Final = {
     NAMED: re.compile(_NAME).search,
     DEFINITION: re.compile(
         rf"{_NAME}|module|namespace|definition|declaration|export|_item$"
+        rf"|^table(?:_array_element)?$|^{_KEYED}$"  # of TOML; of YAML
     ).search,
     FUNCTION: re.compile(r"function|method|constructor|procedure|subroutine").search,
 }
@@ -89,7 +91,7 @@ def syntax_rows(text: str, source: bytes, lines: list[int]) -> SyntaxRows:
 
 def _title(source: bytes, node: "Node") -> str:
     """Return the beginning of a definition up to its name, without modifiers."""
-    name = node.child_by_field_name("name")
+    name = node.child_by_field_name("key" if node.type == _KEYED else "name")
     while name is None and (inner := _wrapped(node)) is not None:
         node, name = inner, inner.child_by_field_name("name")
     start = node.start_byte

@@ -31,6 +31,7 @@ cdef enum:
     PLAIN = 7                   # that of a line without a mark that looks like a heading
     LEAST_RULER = 3             # signs
     SECTION_SIGN = 0xa7
+    FORM_FEED = 0x0C            # a page begins after it
     FEW_LINES = 4               # of a chunk, in which its first entry begins
     LATE = 10                   # characters of an entry before its first digit: a month, a weekday
     LEFT_TO_RIGHT = 0x200E      # before some messages of chats
@@ -164,7 +165,10 @@ cdef int heading_before(
     level = marks_at(text, at, end)
     if level or not ends_heading(char_at(text, end - 1)):
         return level
-    if first > start and not has_blank_line_before(text, start, first - 1):
+    if (
+        first > start and char_at(text, first) != FORM_FEED
+        and not has_blank_line_before(text, start, first - 1)
+    ):
         return 0
     found = properties_of(char_at(text, at))
     if char_at(text, at) == SECTION_SIGN or found & LETTER and found & SENTENCE_MASK != SB_LOWER:

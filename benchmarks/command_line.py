@@ -85,6 +85,9 @@ def main() -> None:
     check_names(parser, "section", options.sections, sections)
     print(f"machine: {describe_machine()}")
     with tempfile.TemporaryDirectory() as folder:
+        # What is installed has its bytecode, and is not compiled by each new process.
+        os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+        os.environ["PYTHONPYCACHEPREFIX"] = str(Path(folder, "bytecode"))
         for name in options.sections or sections:
             print(f"\n## {name}", flush=True)
             sections[name](options, Path(folder))

@@ -17,7 +17,7 @@ from tests.pipeline.characters import BLANK, CONFIGURATIONS, make_document
 from tests.pipeline.test_run_counts import BY_RUNS, text_of, words_of
 from tests.words.test_overlaps import check_breaks, check_tokens, outcome
 
-pytest.importorskip("tokenizers", reason="trains the models")
+tokenizers = pytest.importorskip("tokenizers", reason="trains the models")
 
 PARTS = [
     "The theme of them all. ",
@@ -83,6 +83,42 @@ def test_long_runs_are_counted_otherwise(tmp_path: Path) -> None:
             chunks = cutline.TextChunker(encoding, 64).chunk(text)
             assert "".join(chunk.text for chunk in chunks) == text
             assert all(encoding.count(one.text) == one.token_count <= 64 for one in chunks)
+
+
+@pytest.mark.parametrize("name", ["runs and a prefix", "llama 2"])
+def test_lines_end_runs_where_no_token_goes_on(name: str, tmp_path: Path) -> None:
+    encoding = loaded(name, tmp_path)
+    for line in ("日本" * 40 + "\n", "the" * 30 + "\n\n", "日本" * 40 + "\r\n", "Ω" * 90 + "\n"):
+        counter = encoding.intervals(line * 40)
+        assert isinstance(counter, SpelledCounter)
+        # A token of the last one has a line feed and a letter.
+        assert (counter._sums_for(9_999) is not None) == (name != "llama 2" or "Ω" in line)
+
+
+@pytest.mark.parametrize("name", ["runs and a prefix", "llama 2"])
+def test_new_lines_after_known_ones_are_counted_apart(name: str, tmp_path: Path) -> None:
+    """What was met is not written again: what is new must not be joined across it."""
+    encoding, rng = loaded(name, tmp_path), random.Random(name)
+    tokenizer = tokenizers.Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
+    tokenizer.encode_special_tokens = True
+    chunker = cutline.TextChunker(encoding, 512)
+    words = ["th", "e", "em", "them", "日", "本", "日本", "t\u0301", "\u0301e", "Ω", "\ue000"]
+    ends = ["\n", "\n\n", "\r\n"]
+    lines = [f"{word}{end}" for word in words for end in ends]
+    # Where blanks are many, lines do not end runs.
+    chunker.chunk("".join(f" {line}{'本' * 30}\n" for line in lines) * 9)
+    for _ in range(40):
+        new = ["".join(rng.choices(words, k=rng.randint(5, 20))) for _ in range(90)]
+        known = rng.choices([f" {line}" for line in lines], k=90)
+        parts = [*new, *known]
+        parts[::2], parts[1::2] = new, known
+        text = "".join(parts)
+        counter = encoding.intervals(text)
+        assert isinstance(counter, SpelledCounter)
+        assert counter._sums_for(512) is not None
+        for chunk in chunker.chunk(text):
+            ids = tokenizer.encode(chunk.text, add_special_tokens=False).ids
+            assert chunk.token_count == len(ids), ascii(chunk.text)
 
 
 @pytest.mark.parametrize("name", ["llama 2", "mistral", "gemma", "runs and a prefix"])

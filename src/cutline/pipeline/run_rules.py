@@ -7,6 +7,7 @@ character is changed on its own: docs/tokenizers.md, "Counts by runs".
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cutline.kernels.encode.run_counts import RunRules
 from cutline.normalizing import Lead, Prepend, Replace, Spell
@@ -43,4 +44,14 @@ def run_rules(spec: TokenizerSpec) -> RunRules | None:
     others = np.arange(neighbours.n_classes) != blank
     if not neighbours.is_alone(blank) or not neighbours.apart[others, blank].all():
         return None
-    return RunRules(spell.kept_bits, spell.stand_ins, written, prefix)
+    after_lines = _after_lines(neighbours, spell)
+    return RunRules(spell.kept_bits, after_lines, spell.stand_ins, written, prefix)
+
+
+def _after_lines(neighbours: Neighbours, spell: Spell) -> NDArray[np.uint8] | None:
+    """Tell by a bit for each character whether a text may be cut between a line feed and it."""
+    line, *unknown = neighbours.classes_in("\n" + spell.stand_ins).tolist()
+    if not neighbours.apart[line, unknown].all():
+        return None
+    class_of, _ = neighbours.tables_of(neighbours.apart)
+    return np.packbits(neighbours.apart[line][class_of], bitorder="little")

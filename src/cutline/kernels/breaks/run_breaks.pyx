@@ -9,14 +9,25 @@ cimport cython
 from libc.stdlib cimport free
 
 from cutline.kernels.base.characters cimport Characters
-from cutline.kernels.base.common cimport NO_MEMORY, NOT_FOUND, grow, uint8_t
+from cutline.kernels.base.common cimport (
+    NO_MEMORY, NOT_FOUND, grow, uint8_t, uint32_t, uint64_t,
+)
 from cutline.kernels.breaks.few_breaks cimport FewCut, FewSums
 from cutline.kernels.cut.longest_fit cimport Cut, longest_fitting_prefix
 from cutline.kernels.encode.batches cimport OwnedState, Source
 from cutline.kernels.encode.run_counts cimport (
     CHARACTER_BYTES, RunRules, Spelling, count_by_runs, prefix_of, spell_part,
 )
-from cutline.kernels.encode.runs cimport NO_PREFIX, Separators
+from cutline.kernels.encode.runs cimport LOOKED_AT, NO_PREFIX, Separators
+
+cdef extern from "native.h":
+    uint64_t matches_of "cutline_matches"(
+        const uint8_t* text, int kind, uint32_t one, uint32_t other
+    ) noexcept nogil
+    int popcount "cutline_popcount"(uint64_t word) noexcept nogil
+
+cdef enum:
+    FEW_BLANKS = 12             # characters for each, or more: runs end with lines, too
 
 
 @cython.auto_pickle(False)
@@ -30,11 +41,13 @@ cdef class RunSums(FewSums):
 
     cdef RunRules rules
     cdef Source source
+    cdef Separators separators
 
     def __cinit__(self, encoder, text, double most, RunRules rules not None):
         cdef OwnedState owned = self.encoder.take_state()
         owned.reserve_runs()
         self.rules = rules
+        self.separators = rules.at_lines if has_few_blanks(&self.text) else rules.separators
         self.source = self.encoder.source()
         self.build(owned, "")
 
@@ -42,7 +55,7 @@ cdef class RunSums(FewSums):
         self, OwnedState owned, const uint8_t* utf8, Py_ssize_t n
     ) noexcept nogil:
         return count_by_runs(
-            &self.encoder.tables.bpe, &self.source, &owned.state, &self.rules.separators,
+            &self.encoder.tables.bpe, &self.source, &owned.state, &self.separators,
             &self.rules.spelling, &self.text, &self.starts,
         )
 
@@ -50,16 +63,28 @@ cdef class RunSums(FewSums):
         return RunCut(self)
 
 
+cdef bint has_few_blanks(const Characters* text) noexcept nogil:
+    """Whether runs between blanks are long; else ends of lines would only add look-ups."""
+    cdef Py_ssize_t at = 0, blanks = 0
+    cdef const uint8_t* data = <const uint8_t*> text.data
+    while at + LOOKED_AT <= text.n:
+        blanks += popcount(matches_of(data + at * text.kind, text.kind, c" ", c" "))
+        at += LOOKED_AT
+    return FEW_BLANKS * blanks <= at
+
+
 @cython.internal
 cdef class RunCut(FewCut):
     """A text that is cut at breaks, counted by its runs."""
 
     cdef RunRules rules
+    cdef Separators separators
     cdef uint8_t* utf8          # that is searched
     cdef Py_ssize_t utf8_bytes
 
     def __cinit__(self, RunSums sums not None):
         self.rules = sums.rules
+        self.separators = sums.separators
         self.owned.reserve_runs()
 
     def __dealloc__(self):
@@ -67,7 +92,7 @@ cdef class RunCut(FewCut):
 
     cdef Py_ssize_t count(self, Py_ssize_t start, Py_ssize_t end, bint leads) noexcept nogil:
         cdef Characters part = self.part(start, end)
-        cdef Separators separators = self.rules.separators
+        cdef Separators separators = self.separators
         if not leads:
             separators.prefix = NO_PREFIX
         return count_by_runs(
@@ -86,7 +111,7 @@ cdef class RunCut(FewCut):
         if not grow(<void**> &self.utf8, &self.utf8_bytes, CHARACTER_BYTES * part.n + 1, 1):
             return NO_MEMORY
         if leads and part.n > 0:
-            written = prefix_of(&part, self.rules.separators.prefix, spelling)
+            written = prefix_of(&part, self.separators.prefix, spelling)
         self.utf8[0] = c" "
         self.search.text = self.utf8
         self.search.n = written + spell_part(spelling, &part, 0, part.n, self.utf8 + written)

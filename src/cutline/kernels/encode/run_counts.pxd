@@ -17,8 +17,9 @@ cdef struct Spelling:
 
 cdef class RunRules:
     cdef Separators separators
+    cdef Separators at_lines    # the same, and runs end with lines, too
     cdef Spelling spelling
-    cdef const uint8_t[::1] held
+    cdef const uint8_t[::1] held, held_after
 
 
 cdef Py_ssize_t count_by_runs(

@@ -7,6 +7,7 @@ class RunRules:
     def __new__(
         cls,
         kept: NDArray[np.uint8],
+        after_lines: NDArray[np.uint8] | None,
         stand_ins: str,
         blank: str,
         prefix: int,

@@ -39,23 +39,30 @@ cdef class RunRules:
 
     Args:
         kept: a bit for each of the 0x110000 code points that stays as it is; ASCII does.
+        after_lines: a bit for each code point before which a text may be cut after a line feed;
+            None: for no one.
         stand_ins: for the bytes from 128 on: neighbours, of two bytes in memory each.
         blank: what is written as a blank, too.
         prefix: what is put before a text: 0 nothing, 1 a blank, 2 a blank unless it has one.
     """
 
     def __cinit__(
-        self, const uint8_t[::1] kept not None, str stand_ins not None, str blank not None,
-        int prefix
+        self, const uint8_t[::1] kept not None, const uint8_t[::1] after_lines,
+        str stand_ins not None, str blank not None, int prefix
     ):
         self.held = kept
         self.spelling.kept = &kept[0]
+        self.held_after = after_lines
+        self.separators.after_lines = NULL
         self.spelling.stand_in = ord(stand_ins[0])
         self.spelling.blank = ord(blank)
         self.separators.one = c" "
         self.separators.other = ord(blank)
         self.separators.prefix = prefix
         self.separators.lead_runs = self.separators.are_known = True
+        # Runs that end with lines are more, and slower to count, but give slices starts.
+        self.at_lines = self.separators
+        self.at_lines.after_lines = NULL if after_lines is None else &after_lines[0]
 
 
 cdef Py_ssize_t count_by_runs(
@@ -134,6 +141,13 @@ cdef Py_ssize_t count_others(
         if runs.counts[run] >= 0:
             total += runs.counts[run]
             continue
+        if missed.count and runs.leads[run] == 0 and missed.runs[missed.count - 1] != run - 1:
+            # The line that ends before it is known, and what was written may not be joined to it.
+            added = count_missed(bpe, source, state, missed)
+            if added < 0:
+                return added
+            total += added
+            missed.count = missed.n_bytes = 0
         added = write_run(state, prefix, spelling, missed, text, begun, run)
         if added < 0:
             return added

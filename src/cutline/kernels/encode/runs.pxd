@@ -31,6 +31,9 @@ cdef struct Separators:
     bint lead_runs          # blanks before a run are a part of it
     bint are_known          # False: there are none
     bint are_removed        # no word has anything of them
+    # A bit for each code point before which a run ends after a line feed, if it is none of these and
+    # no line feed; NULL: runs go on after one.
+    const uint8_t* after_lines
 
 # The key of a run of a few characters of different blocks.
 cdef struct PaddedKey:
@@ -47,11 +50,12 @@ cdef struct LongKey:
     const uint32_t* record
     uint32_t code
 
-# Runs of a text. A separator comes before each but one at the start, and after each. All have a
-# count; the lists tell which ones have keys of which kind.
+# Runs of a text. A separator comes before each but one at the start, and after each; or it ends with a
+# line, and the next one begins there. All have a count; the lists tell which ones have keys of which
+# kind.
 cdef struct Runs:
     Py_ssize_t count, n_short, n_padded, n_long
-    Py_ssize_t edges[2 * RUNS + 64]     # start, end, start, ...
+    Py_ssize_t edges[2 * RUNS + 2 * LOOKED_AT]  # start, end, start, ...
     Py_ssize_t leads[RUNS]              # TOO_MANY_BLANKS: the run is not looked up
     int32_t counts[RUNS]                # of tokens; NOT_FOUND: not known
     bint are_known                      # all of them

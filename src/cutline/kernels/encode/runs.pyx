@@ -78,7 +78,7 @@ cdef inline void find_edges(
     Runs* runs, const Unit* text, Py_ssize_t n, Py_ssize_t at, int kind, Separators separators
 ) noexcept nogil:
     """Tell where runs start and end, but for those near the end of what can be read."""
-    cdef uint64_t matches, edges, before = 1
+    cdef uint64_t matches, edges, before = 1, lines, after = 0, line_before = 0
     cdef uint32_t other = separators.other
     cdef Py_ssize_t n_edges = 0
     if Unit is uint8_t and other > 0xFF:
@@ -87,6 +87,13 @@ cdef inline void find_edges(
         matches = matches_of(<const uint8_t*> (text + at), kind, separators.one, other)
         edges = matches ^ (matches << 1 | before)
         before = matches >> 63
+        if separators.after_lines != NULL:
+            lines = matches_of(<const uint8_t*> (text + at), kind, c"\n", c"\n")
+            after = (lines << 1 | line_before) & ~(lines | matches)
+            line_before = lines >> 63
+            if after:
+                n_edges = add_edges(runs, text, at, edges, after, n_edges, separators.after_lines)
+                edges = 0
         while edges:
             runs.edges[n_edges] = at + low_bit(edges)
             n_edges += 1
@@ -95,6 +102,27 @@ cdef inline void find_edges(
     runs.count = min(RUNS, n_edges >> 1)
     while runs.count and runs.edges[2 * runs.count - 2] + LOADED > n:
         runs.count -= 1
+
+
+cdef inline Py_ssize_t add_edges(
+    Runs* runs, const Unit* text, Py_ssize_t at, uint64_t edges, uint64_t after, Py_ssize_t n_edges,
+    const uint8_t* after_lines
+) noexcept nogil:
+    """Add the edges of 64 characters of which some are first in a line, the end of a run and the start of
+    one if they are such as may be. Returns how many edges there are then.
+    """
+    cdef uint32_t code_point
+    cdef int bit
+    edges |= after
+    while edges:
+        bit = low_bit(edges)
+        runs.edges[n_edges] = runs.edges[n_edges + 1] = at + bit
+        n_edges += 1
+        if after >> bit & 1:
+            code_point = text[at + bit]
+            n_edges += 1 if after_lines[code_point >> 3] >> (code_point & 7) & 1 else -1
+        edges &= edges - 1
+    return n_edges
 
 
 cdef inline void find_leads(

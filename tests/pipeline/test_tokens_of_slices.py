@@ -8,10 +8,13 @@ from typing import Any, get_args
 import pytest
 
 import cutline
-from cutline.normalizing import Form, Lower, Step
-from cutline.pipeline.tokens_of_slices import base_letters
-from cutline.words.steps import ByCharacter, Kind
+from cutline.normalizing import Form, Lower, Replace, Step, normalize
+from cutline.pipeline.tokens_of_slices import base_letters, slices_may_have
+from cutline.words.precompiled import Precompiled
+from cutline.words.steps import ByCharacter, Collapse, Kind
 from tests.conftest import short_or_long
+from tests.words.charsmaps import charsmap
+from tests.words.configurations import RUNS, SMALL_MAP, small_map
 from tests.words.tokenizers_of import tokenizer_of
 
 tokenizers = pytest.importorskip("tokenizers", reason="the oracle of these tests")
@@ -31,6 +34,9 @@ NORMALIZERS = {
     "lower case, a replacement": lambda: norm.Sequence([norm.Lowercase(), norm.Replace("ab", "c")]),
     "accents": lambda: norm.Sequence([norm.NFD(), norm.StripAccents(), norm.Lowercase()]),
     "BERT": lambda: norm.BertNormalizer(lowercase=True),
+    "a map": lambda: norm.Sequence([small_map(), RUNS]),
+    "a map of clusters": lambda: norm.Precompiled(charsmap({"e\u0301": "q"})),
+    "a map, a form": lambda: norm.Sequence([small_map(), norm.NFC(), norm.Replace("ab", "xa")]),
 }
 
 
@@ -53,6 +59,39 @@ def test_what_is_left_of_characters_does_not_depend_on_what_composes(step: Step,
     for character, apart in composites:
         together = base_letters(step.apply(character))
         assert together == "".join(base_letters(step.apply(one)) for one in apart)
+
+
+@short_or_long("last", 0x3100, sys.maxunicode)
+def test_lower_case_has_no_more_parts_than_that_of_parts(last: int) -> None:
+    for code_point in range(last + 1):
+        character = chr(code_point)
+        if not 0xD800 <= code_point < 0xE000:
+            parts = unicodedata.normalize("NFKD", character)
+            lower = "".join(map(Lower().apply, parts)).replace("\u03c3", "\u03c3\u03c2")
+            made = unicodedata.normalize("NFKD", Lower().apply(character))
+            assert set(made) <= set(unicodedata.normalize("NFKD", parts + lower)), code_point
+
+
+def test_no_slice_of_marks_has_a_token_of_letters() -> None:
+    text = "e" + "\u0301\u0323\u0344" * 400
+    for steps in ((small_precompiled(), Collapse(" ")), (small_precompiled(), Form("NFKC"))):
+        normalized = normalize(text, steps)
+        assert not slices_may_have(["<x>"], steps, text, normalized)
+        assert slices_may_have(["\u00e9"], steps, text, normalized)
+        assert slices_may_have(["\u0308"], steps, text, normalized)
+
+
+def test_steps_and_clusters_may_write_other_letters() -> None:
+    text = "e\u0301\u0302\u0302 ab  " * 3
+    clusters = Precompiled(charsmap({"e\u0301": "q"}))
+    for step, token in ((Replace("ab", "x"), "x"), (Collapse("_"), "_"), (Lower(), "q")):
+        steps = clusters, step
+        assert slices_may_have([token], steps, text, normalize(text, steps))
+        assert not slices_may_have(["y"], steps, text, normalize(text, steps))
+
+
+def small_precompiled() -> Precompiled:
+    return Precompiled(charsmap(SMALL_MAP))
 
 
 def made_with(normalizer: Any, kind: str, token: str) -> Any:
@@ -85,6 +124,13 @@ def assert_slices(oracle: Any, text: str, n: int) -> None:
         ("lower case, a replacement", "xa", "Xab " * 3),
         ("NFC", "\u0338\u0301\uac00]=", ("\u0301\u0338\uac00]=" * 2 + "\uac00") * 4),
         ("NFKC, lower case", "\u00e9", "E\u0301\u0323 \uff25\u0301\u0338" * 3),
+        ("a map", "\u00e9", "e\u0301\u0302 b\u0301" * 4),
+        ("a map", "fi", "\ufb01\u0301\u0302 b" * 4),
+        ("a map", "\u0308", "a\u0344\u0301\u0301" * 5),
+        ("a map", "  \u0639", "\u0301\ufdfa\u0301\u0302" * 5),
+        ("a map of clusters", "q", "e\u0301\u0302\u0302 b" * 4),
+        ("a map, a form", "xa", "\u0301\u0302ab\u0301" * 4),
+        ("lower case, a replacement", "i\u0307", "\u0130ab" * 4),
     ],
 )
 def test_a_slice_has_a_token_that_its_text_has_not(

@@ -16,6 +16,7 @@ from cutline.normalizing import (
     Step,
     Strip,
     Unknown,
+    later_characters,
 )
 from cutline.words.precompiled import Precompiled
 from cutline.words.steps import ByCharacter, Collapse, CollapseWhite, ReplaceEach
@@ -24,6 +25,7 @@ __all__ = ["base_letters", "slices_may_have"]
 
 _ALONE: Final = (Lower, Strip, ByCharacter, ReplaceEach, Spell, Unknown)
 _KEEP_BASES: Final = (Form, Lower, Strip, ByCharacter)
+_MOST_BYTES: Final = 5  # of a grapheme cluster that a map looks up as a whole
 _composes: Final = Form("NFC").composes
 
 
@@ -48,7 +50,8 @@ def slices_may_have(
     else:
         return False  # each slice becomes a part of what the text becomes
     if not all(isinstance(one, _KEEP_BASES) and not isinstance(one, NewerForm) for one in steps):
-        return True
+        made = _parts_of_slices(steps, text)
+        return made is None or any(made.issuperset(_parts(token)) for token in tokens)
     bases = base_letters(normalized)
     return any(base_letters(token) in bases for token in tokens)
 
@@ -64,6 +67,46 @@ def _acts_alone(step: Step, text: str) -> bool:
             return step.acts_alone(text)
         case _:
             return isinstance(step, _ALONE)
+
+
+def _parts_of_slices(steps: tuple[Step, ...], text: str) -> set[str] | None:
+    """List all characters that normalized slices may consist of, decomposed; None: not known.
+
+    No step makes a character but of those that it is made of, or that the step has written.
+    """
+    found = _parts(text)
+    for step in steps:
+        match step:
+            case NewerForm() if later_characters().search("".join(found)):
+                return None
+            case Replace(new=new) | ReplaceEach(new=new) | Collapse(new=new):
+                found |= _parts(new)
+            case CollapseWhite() | ByCharacter():
+                found.add(" ")
+            case Precompiled() if step is steps[0]:
+                found |= _parts("".join(map(step.apply, _possible_clusters(text))))
+            case Lower():
+                found |= _parts("".join(map(step.apply, found)))
+                if "\u03c3" in found:  # the lunate sigma is compatible with either
+                    found.add("\u03c2")
+            case Form() | Strip():
+                pass
+            case _:
+                return None
+    return found
+
+
+def _parts(text: str) -> set[str]:
+    return set(unicodedata.normalize("NFKD", "".join(set(text))))
+
+
+def _possible_clusters(text: str) -> set[str]:
+    """List all that a map looks up in slices, and more: characters, and short ones in a row."""
+    found = set(text)
+    for length in range(2, _MOST_BYTES + 1):
+        several = {text[at : at + length] for at in range(len(text) - length + 1)}
+        found |= {one for one in several if len(one.encode()) <= _MOST_BYTES}
+    return found
 
 
 def base_letters(text: str) -> str:

@@ -35,6 +35,9 @@ cdef class LongestEnds(SliceCounts):
     cdef void try_blank(
         self, WordState* state, Py_ssize_t word, Py_ssize_t before, Py_ssize_t n, Py_ssize_t* best
     ) noexcept nogil
+    cdef Py_ssize_t last_with_words(
+        self, WordState* state, Py_ssize_t word, Py_ssize_t limit
+    ) noexcept nogil
     cdef Py_ssize_t best_end_slowly(
         self, WordState* state, Py_ssize_t start, Py_ssize_t place, Py_ssize_t limit, Py_ssize_t n
     ) noexcept nogil

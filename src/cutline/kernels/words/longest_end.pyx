@@ -159,7 +159,7 @@ cdef class LongestEnds(SliceCounts):
         `place` is the slice's start, or a start after it.
         """
         cdef Py_ssize_t totals[WORD_SLOTS]
-        cdef Py_ssize_t best = place, count, total = 0, outcome = 0, word
+        cdef Py_ssize_t best = place, count, total = 0, outcome = 0, word, last = limit
         cdef bint inside = place > start and is_joint(&self.starts, place), first = True
         cdef Reader* reader = &state.reader
         if place >= limit:
@@ -186,15 +186,25 @@ cdef class LongestEnds(SliceCounts):
             while word < count and total + totals[word] <= n:
                 word += 1
             if word < count:
+                last = min(limit, self.last_with_words(state, word, limit))
                 outcome = self.try_last(state, word, total, totals, n, inside, first, &best)
             total += totals[count - 1]
             first = False
         reader.traces = False
         if outcome == UNKNOWN:
-            return self.best_end_slowly(state, start, place, limit, n)
+            return self.best_end_slowly(state, start, place, last, n)
         if outcome < 0:
             return outcome
         return limit if total <= n else best
+
+    cdef Py_ssize_t last_with_words(
+        self, WordState* state, Py_ssize_t word, Py_ssize_t limit
+    ) noexcept nogil:
+        """A place after which each end has all words up to this one of the batch, as they are."""
+        if word + 1 < state.words.count or state.reader.is_open:
+            return state.words.firsts[word + 1]
+        # Of what is not read, characters without bytes may be all that follows blanks.
+        return limit if state.words.begins_blank[word] else state.reader.at
 
     cdef Py_ssize_t try_last(
         self, WordState* state, Py_ssize_t over, Py_ssize_t total, const Py_ssize_t* totals,

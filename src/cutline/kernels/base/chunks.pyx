@@ -8,11 +8,11 @@ cimport cython
 from cutline.kernels.base.memory import zeroed_numbers
 
 from cpython.object cimport PyObject
-from cpython.ref cimport Py_DECREF
 from libc.stdlib cimport free
 
 from cutline.kernels.base.characters cimport Characters, characters_of, utf8_bytes
 from cutline.kernels.base.common cimport int64_t, memcpy, uint8_t, uint16_t, uint32_t
+from cutline.kernels.base.new_bytes cimport bytes_data, first_bytes, new_bytes
 from cutline.kernels.base.utf8 cimport MOST_AT_WORST, utf8_at_worst, write_text
 
 cdef extern from "Python.h":
@@ -25,9 +25,6 @@ cdef extern from "Python.h":
     void PyObject_GC_UnTrack(void* one)
     void PyObject_GC_Track(void* one)
     bint PyObject_GC_IsTracked(object one)
-    PyObject* new_bytes "PyBytes_FromStringAndSize"(const char* data, Py_ssize_t n) except NULL
-    char* bytes_data "PyBytes_AS_STRING"(PyObject* made) nogil
-    int resize_bytes "_PyBytes_Resize"(PyObject** made, Py_ssize_t n) except -1
 
 
 @cython.auto_pickle(False)
@@ -242,7 +239,4 @@ def chunk_texts(str text not None, const int64_t[::1] rows not None):
             else:
                 n_bytes += write_text(&chunk, False, out + n_bytes)
             ends[row] = n_bytes
-    resize_bytes(&made, n_bytes)
-    utf8 = <bytes> made
-    Py_DECREF(utf8)     # the reference that is `made`
-    return utf8, byte_ends
+    return first_bytes(made, n_bytes), byte_ends

@@ -5,15 +5,10 @@ Guarded by tests/kernels/test_json_text.py.
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from cpython.object cimport PyObject
-from cpython.ref cimport Py_DECREF
 from libc.stdlib cimport free, malloc
 
 from cutline.kernels.base.common cimport HIGH_BITS, int64_t, load64, memcpy, memset, uint8_t, uint64_t
-
-cdef extern from "Python.h":
-    PyObject* new_bytes "PyBytes_FromStringAndSize"(const char* data, Py_ssize_t n) except NULL
-    char* bytes_data "PyBytes_AS_STRING"(PyObject* made) nogil
-    int resize_bytes "_PyBytes_Resize"(PyObject** made, Py_ssize_t n) except -1
+from cutline.kernels.base.new_bytes cimport bytes_data, first_bytes, new_bytes
 
 cdef enum:
     DIGITS = 20     # of a number at most, its sign included
@@ -112,10 +107,7 @@ def json_lines(
             line = write_lines(&lines, numbers, byte_ends, kinds, <uint8_t*> bytes_data(made))
     finally:
         free(parts)
-    resize_bytes(&made, line)
-    written = <bytes> made
-    Py_DECREF(written)      # the reference that is `made`
-    return written
+    return first_bytes(made, line)
 
 
 cdef Py_ssize_t lines_bytes(

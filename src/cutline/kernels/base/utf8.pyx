@@ -10,11 +10,7 @@ from cpython.unicode cimport PyUnicode_AsUTF8String
 
 from cutline.kernels.base.characters cimport Characters, Unit, characters_of, utf8_bytes, write_utf8
 from cutline.kernels.base.common cimport HIGH_BITS, load64, memcpy, uint16_t, uint32_t, uint64_t
-
-cdef extern from "Python.h":
-    PyObject* new_bytes "PyBytes_FromStringAndSize"(const char* data, Py_ssize_t n) except NULL
-    char* bytes_data "PyBytes_AS_STRING"(PyObject* made) nogil
-    int resize_bytes "_PyBytes_Resize"(PyObject** made, Py_ssize_t n) except -1
+from cutline.kernels.base.new_bytes cimport bytes_data, first_bytes, new_bytes
 
 cdef extern from "utf8.h":
     bint prepare_vectors "cutline_prepare_utf8"() noexcept nogil
@@ -63,10 +59,7 @@ cpdef bytes encode_utf8(str text):
     if n < 0:
         Py_DECREF(<object> utf8)
         return PyUnicode_AsUTF8String(text)     # which says where the surrogate is
-    resize_bytes(&utf8, n)
-    made = <bytes> utf8
-    Py_DECREF(made)     # the reference that is `utf8`
-    return made
+    return first_bytes(utf8, n)
 
 
 def has_surrogates(str text not None):

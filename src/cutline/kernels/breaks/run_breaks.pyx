@@ -47,7 +47,10 @@ cdef class RunSums(FewSums):
         cdef OwnedState owned = self.encoder.take_state()
         owned.reserve_runs()
         self.rules = rules
-        self.separators = rules.at_lines if has_few_blanks(&self.text) else rules.separators
+        self.separators = rules.separators
+        # Runs that end with lines are more, and slower to count, but give slices starts.
+        if has_few_blanks(&self.text):
+            self.separators.after_lines = rules.after_lines
         self.source = self.encoder.source()
         self.build(owned, "")
 

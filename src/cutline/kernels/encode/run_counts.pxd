@@ -17,7 +17,7 @@ cdef struct Spelling:
 
 cdef class RunRules:
     cdef Separators separators
-    cdef Separators at_lines    # the same, and runs end with lines, too
+    cdef const uint8_t* after_lines     # of separators by which runs end with lines, too
     cdef Spelling spelling
     cdef const uint8_t[::1] held, held_after
 

@@ -53,16 +53,13 @@ cdef class RunRules:
         self.held = kept
         self.spelling.kept = &kept[0]
         self.held_after = after_lines
-        self.separators.after_lines = NULL
+        self.after_lines = NULL if after_lines is None else &after_lines[0]
         self.spelling.stand_in = ord(stand_ins[0])
         self.spelling.blank = ord(blank)
         self.separators.one = c" "
         self.separators.other = ord(blank)
         self.separators.prefix = prefix
         self.separators.lead_runs = self.separators.are_known = True
-        # Runs that end with lines are more, and slower to count, but give slices starts.
-        self.at_lines = self.separators
-        self.at_lines.after_lines = NULL if after_lines is None else &after_lines[0]
 
 
 cdef Py_ssize_t count_by_runs(

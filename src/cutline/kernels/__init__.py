@@ -6,6 +6,7 @@ Which kernel reads what, room by room; a room reads only rooms above it::
       common.pxd      types, constants, statuses, the hash of a piece
       signals.pxd     Ctrl-C inside long work
       characters.pxd  the characters of a str, and their UTF-8
+      new_bytes.pxd   bytes whose number is known when they are written
       utf8            str -> UTF-8
       chunks          text + cuts -> objects of them
       json_text       UTF-8 -> a string of JSON

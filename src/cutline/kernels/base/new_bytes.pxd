@@ -1,4 +1,7 @@
-"""Bytes that are written without the GIL, and whose number is known only then."""
+"""Bytes that are written without the GIL, and whose number is known only then.
+
+Guarded by tests/kernels/test_json_text.py.
+"""
 
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_DECREF

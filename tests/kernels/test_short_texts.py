@@ -1,4 +1,4 @@
-"""Short texts of ASCII are counted at once: by the pieces and tokens that all others have."""
+"""Short texts are counted at once: by the pieces and tokens that all others have."""
 
 import random
 from itertools import product
@@ -20,6 +20,15 @@ MOST = 63  # bytes
 
 ASCII_ITEMS = [*"aZ'\n \t./(!0\0\x1c\x7f", "the"]
 ASCII_ITEMS += [" of", "'s", "'LL", "'re", "\r\n", "  ", "12", "345", "HTTP", "<|endoftext|>"]
+
+
+SCRIPTS = [
+    "今天的天气很好，我们去公园散步吧。" * 5,
+    "トークンの数を正確に数える。ひらがな、カタカナ、漢字。" * 4,
+    "Разделяет текст на части, ровно по токенам: без потерь. " * 3,
+    "naïve café, déjà vu — Ærø, ﬁn. " * 3,
+    "👩‍👩‍👧‍👦🇨🇭👍🏽 e\u0301\u0323 \u200d" * 5,
+]
 
 
 def beginnings(text: str) -> list[bytes]:
@@ -88,7 +97,9 @@ def test_only_short_texts_are_taken() -> None:
 def test_counts_of_short_texts_are_those_of_tiktoken(name: str) -> None:
     """The first time, when their pieces are met, and the second time."""
     enc, oracle = get_encoding(name), real_tiktoken(name)
-    texts = ascii_texts(seed=75, count=3_000)
+    texts = [*ascii_texts(seed=75, count=3_000), *short_texts(seed=76, count=3_000)]
+    texts += [text[:n] for text in SCRIPTS for n in range(1, MOST + 3)]
+    assert sum(not text.isascii() for text in texts) > 1_000
     want = [len(oracle.encode_ordinary(text)) for text in texts]
     for _ in range(3):
         assert [enc.count(text) for text in texts] == want
@@ -108,3 +119,10 @@ def test_a_short_count_is_given_the_arguments_of_a_long_one() -> None:
             enc.count("a b", num_threads=0)
         with pytest.raises(TypeError):
             enc.count(b"a b")  # type: ignore[arg-type]
+
+
+def test_surrogates_in_short_texts_are_counted_as_tiktoken_encodes_them() -> None:
+    enc, oracle = get_encoding("o200k_base"), real_tiktoken("o200k_base")
+    for text in ("é\ud800", "\udc00", "中\ud83d\ude00", "\ude00\ud83d é"):
+        for _ in range(2):
+            assert enc.count(text) == len(oracle.encode_ordinary(text))

@@ -33,7 +33,7 @@ from cutline.kernels.base.utf8 cimport (
 )
 from cutline.kernels.bpe.bpe cimport Bpe, find_token, id_of_rank
 from cutline.kernels.encode.batches cimport (
-    EncoderState, count_short, encode_piece, encode_text, prefill, reserve,
+    MOST_SHORT, EncoderState, count_short, encode_piece, encode_text, prefill, reserve,
 )
 from cutline.kernels.encode.decode cimport list_of_ids
 from cutline.kernels.encode.run_counts cimport RunRules, count_by_runs
@@ -474,7 +474,7 @@ cdef class Encoder:
         """
         cdef Py_ssize_t total
         if num_threads is ONE_THREAD and allowed_special is NOT_ANY and PyUnicode_CheckExact(text):
-            total = known_count(self, text)
+            total = count_at_once(self, text)
             if total >= 0:
                 return total
         if allowed_special is not NOT_ANY and allowed_special:
@@ -780,17 +780,25 @@ cdef object array_of_ids(EncoderState* state, Py_ssize_t n):
     return np.frombuffer(owner, dtype=np.uint32)
 
 
-cdef inline Py_ssize_t known_count(Encoder encoder, text) noexcept:
-    """Tokens of a short text whose pieces were all met; UNKNOWN: that is not said at once.
+cdef inline Py_ssize_t count_at_once(Encoder encoder, text) noexcept:
+    """Tokens of a short text; negative: that is not said at once.
 
     The encoder state need not be taken where no other thread can, and no Python code runs.
     """
-    if encoder.short_scanner == NULL or encoder.spare is None or not PyUnicode_IS_ASCII(text):
+    cdef Characters characters
+    cdef Source source
+    if encoder.short_scanner == NULL or encoder.spare is None:
         return UNKNOWN
-    return count_short(
-        encoder.short_scanner, &encoder.spare.state, <const uint8_t*> PyUnicode_DATA(text),
-        PyUnicode_GET_LENGTH(text),
-    )
+    if PyUnicode_IS_ASCII(text):
+        return count_short(
+            encoder.short_scanner, &encoder.spare.state, <const uint8_t*> PyUnicode_DATA(text),
+            PyUnicode_GET_LENGTH(text),
+        )
+    characters = characters_of(text)
+    if characters.n > MOST_SHORT:
+        return UNKNOWN
+    source = encoder.source()
+    return encoder.encode_one(encoder.spare, &source, &characters, -1, NO_LIMIT)
 
 
 cdef list strs_of(const uint8_t[::1] utf8, const int64_t[::1] offsets):

@@ -43,7 +43,10 @@ KINDS: dict[str, Callable[[], Any]] = {
             words_with_tokens(kind, name, added)
         )
         for kind in ("WordPiece", "Unigram", "Unigram with bytes")
-        for name in ("NFC, bert", "NFC, metaspace first", "NFKC, Lowercase", "deberta", "xlm-r")
+        for name in (
+            *("NFC, bert", "NFC, metaspace first", "NFKC, Lowercase", "deberta", "xlm-r"),
+            *("albert", "rembert", "several replaced", "classes replaced"),
+        )
         for added in ([], ADDED)
     },
 }

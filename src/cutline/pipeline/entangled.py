@@ -1,28 +1,25 @@
 """Slices of a text's parts whose characters change one another. Source: docs/words.md.
 
-A slice is normalized as a string. Its normal form is that of its prefix up to a character that
-begins anew, whatever is before it, and that of the rest. So one pass over the normal form of a part
-tells which of these prefixes fit, and only ends inside the few stretches after them are tried.
+A slice is normalized as a string. Most of what a prefix of a part becomes is a prefix of the part's
+normal form (`words/prefixes.py`). So one pass over this tells which of these prefixes fit, and only
+the few ends about there are tried.
 """
 
-from bisect import bisect_left
-from collections.abc import Callable
-from functools import lru_cache, partial
-from itertools import accumulate, pairwise
+from bisect import bisect_left, bisect_right
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cutline.kernels.words.intervals import WordIntervals
 from cutline.normalizing import SPACE, normalize
-from cutline.pipeline.marks import most_marks
+from cutline.pipeline.marks import most_marks, sorting_steps
 from cutline.pipeline.words import WordPipeline
 
 __all__ = ["EntangledParts", "entangled"]
 
 _CHARACTERS_A_TOKEN = 4  # of the first window, and
 _WINDOW = 64  # characters more
-_KNOWN_STRETCHES = 4096
 _MANY_MARKS = 32  # a bound is looked for before the ends among more are tried
 
 
@@ -48,8 +45,6 @@ class EntangledParts:
     def __init__(self, pipeline: WordPipeline, text: str) -> None:
         self._pipeline = pipeline
         self._text = text
-        steps = pipeline.rules.char_steps
-        self._normal = lru_cache(_KNOWN_STRETCHES)(partial(normalize, steps=steps))
 
     def count(self, start: int, end: int, inside: bool) -> int:
         """Count the tokens of a slice; `inside`: of one that begins before, where a word begins."""
@@ -66,7 +61,7 @@ class EntangledParts:
             stop = min(end, start + width)
             if stop == end and self.count(start, end, inside) <= n:
                 return end
-            window = _Window(self._pipeline, self._normal, self._text[start:stop], not inside)
+            window = _Window(self._pipeline, self._text[start:stop], not inside)
             found = window.longest_fit(n, is_last=stop == end)
             if found is not None:
                 return start + found
@@ -78,23 +73,19 @@ class _Window:
 
     Args:
         pipeline: counts.
-        normal: normalizes stretches.
         text: a text.
         begins: whether slices begin with it.
     """
 
-    def __init__(
-        self, pipeline: WordPipeline, normal: Callable[[str], str], text: str, begins: bool
-    ) -> None:
+    def __init__(self, pipeline: WordPipeline, text: str, begins: bool) -> None:
         self._pipeline = pipeline
-        self._normal = normal
         self._text = text
         self._begins = begins
-        # Of each stretch: where it starts, and where in the normal form of those that are whole.
-        self._starts = [0, *pipeline.rules.begin_anew(text)]
-        made = [normal(text[start:end]) for start, end in pairwise(self._starts)]
-        self._places = [*accumulate(map(len, made), initial=0)]
-        self._normalized = "".join(made)
+        self._prefixes = pipeline.prefixes_of(text)
+        self._starts = [0]  # of stretches whose marks may change one another
+        if pipeline.marks_cover is not None:
+            self._starts += pipeline.rules.begin_anew(text)
+        self._refused: tuple[int, str] | None = None
 
     def longest_fit(self, n: int, *, is_last: bool) -> int | None:
         """Find the longest prefix that fits; None: what comes after the window decides.
@@ -104,37 +95,39 @@ class _Window:
             is_last: nothing comes.
         """
         fits, bound = self._bounds(n)
-        last = len(self._starts) - 1
-        if bound is not None:
-            last = bisect_left(self._places, bound) - 1
-        is_open = last == len(self._starts) - 1
-        end = len(self._text) if is_open else self._starts[last + 1] - 1
-        end = min(end, self._most_marks(last, end, n))
-        if is_open and end == len(self._text) and not is_last:
-            return None
-        while end > self._starts[last] or last > 0:
-            if end < self._starts[last]:
-                last -= 1
-                end = min(end, self._most_marks(last, end, n))
-            elif self._has_at_most(n, end, last, fits):
+        # What a longer prefix becomes begins with what is settled of this one.
+        reaches = len(self._text) + 1 if bound is None else self._prefixes.first_beyond(bound)
+        is_open, end = reaches > len(self._text), reaches - 1
+        start = end + 1
+        while end > 0:
+            if end < start:
+                start = self._starts[bisect_right(self._starts, end) - 1]
+                end = min(end, self._most_marks(start, end, n))
+                if is_open and end == len(self._text) and not is_last:
+                    return None
+            elif self._has_at_most(n, end, fits, bound):
                 return end
             else:
                 end -= 1
         return 0
 
-    def _most_marks(self, stretch: int, end: int, n: int) -> int:
+    def _most_marks(self, start: int, end: int, n: int) -> int:
         """Bound the prefixes that fit and end in a stretch, or are longer, up to an end."""
-        pipeline, start, place = self._pipeline, self._starts[stretch], self._places[stretch]
-        steps, cover = pipeline.rules.char_steps, pipeline.marks_cover
+        pipeline, cover = self._pipeline, self._pipeline.marks_cover
         if cover is None or end - start <= _MANY_MARKS:
             return end
         written = self._text[start:end]
+        steps = sorting_steps(pipeline.rules.char_steps, written[1:])
+        if steps is None:
+            return end
         marks = "".join(normalize(one, steps) for one in set(written[1:]))
         if not cover.has_tokens_of(marks):
             return end
         # A token lies across the start of the stretch, or one ends there.
+        place, _ = self._prefixes.of(start)
         sure = place - pipeline.longest_token
-        before = WordIntervals(pipeline.kernel, self._normalized[:place], is_plain=True)
+        normalized = self._prefixes.normalized[:place]
+        before = WordIntervals(pipeline.kernel, normalized, is_plain=True)
         least = bisect_left(range(n), True, key=lambda m: before.split_at(0, m) > sure)
         longest = cover.longest_with(marks)
         return start + most_marks(written, steps, cover.least_tokens, longest, n - least)
@@ -147,7 +140,7 @@ class _Window:
             if there is one. In a word of Unigram, the path to it would go through a place that is
             as near as the longest token, and no later than a place where a word begins.
         """
-        text, pipeline = self._normalized, self._pipeline
+        text, pipeline = self._prefixes.normalized, self._pipeline
         strip = pipeline.rules.last_strip
         cut_off = len(text) - len(text.lstrip(SPACE)) if strip.left and self._begins else 0
         counter = WordIntervals(pipeline.kernel, text[cut_off:], is_plain=True)
@@ -166,18 +159,22 @@ class _Window:
         white_end = len(text) - len(text[fits:].lstrip(SPACE))
         return fits, max(min(bounds), white_end + 1) if white_end < len(text) else None
 
-    def _has_at_most(self, n: int, end: int, stretch: int, fits: int) -> bool:
-        """Whether a prefix has at most n tokens; it ends at the start of a stretch, or inside."""
-        rules = self._pipeline.rules
-        strips = rules.last_strip.right or rules.strips_raw[1]
-        start, place = self._starts[stretch], self._places[stretch]
-        if end == start and place > fits and not strips:
-            return False
+    def _has_at_most(self, n: int, end: int, fits: int, bound: int | None) -> bool:
+        """Whether a prefix has at most n tokens."""
+        pipeline, rules = self._pipeline, self._pipeline.rules
         if rules.strips_raw[1] and self._text[end - 1] in SPACE:
-            normalized = self._pipeline.normalized_slice(self._text[:end], begins=self._begins)
-        else:
-            begun = normalize(self._text[start:end], rules.char_steps)
-            normalized = self._pipeline.strip_at(self._begins, True).apply(
-                self._normalized[:place] + begun
-            )
-        return self._pipeline.count_normalized(normalized, begins=self._begins) <= n
+            normalized = pipeline.normalized_slice(self._text[:end], begins=self._begins)
+            return pipeline.count_normalized(normalized, begins=self._begins) <= n
+        place, rest = self._prefixes.of(end)
+        if bound is not None and place >= bound:
+            return False
+        strips = rules.last_strip.right or rules.strips_raw[1]
+        if (place, rest) == self._refused or (not rest and place > fits and not strips):
+            return False
+        normalized = pipeline.strip_at(self._begins, True).apply(
+            self._prefixes.normalized[:place] + rest
+        )
+        if pipeline.count_normalized(normalized, begins=self._begins) <= n:
+            return True
+        self._refused = place, rest
+        return False

@@ -8,7 +8,7 @@ proof: docs/tokenizers.md, "Marks on one letter".
 """
 
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 import numpy as np
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from cutline.normalizing import Form, Lower, Replace, Step, later_characters, normalize
 from cutline.words.steps import ByCharacter
 
-__all__ = ["most_marks", "sorts_marks"]
+__all__ = ["most_marks", "sorting_steps", "sorts_marks"]
 
 _COMPATIBLE: Final = Form("NFKC")
 _COMPOSED = 4  # so many of the first marks of a class may become a part of the letter
@@ -36,6 +36,20 @@ def sorts_marks(steps: Sequence[Step]) -> bool:
     while sorts and _replaces_letter(steps[sorts - 1]):
         sorts -= 1
     return all(isinstance(step, Form | Lower | ByCharacter) for step in steps[:sorts])
+
+
+def sorting_steps(steps: Iterable[Step], marks: Iterable[str]) -> tuple[Step, ...] | None:
+    """Return the steps that change or sort some marks: the others act as if there were none.
+
+    None: `most_marks` does not hold.
+    """
+    sorting, made = list[Step](), set(marks)
+    for step in steps:
+        if not isinstance(step, Form) and all(map(step.keeps, made)):
+            continue
+        sorting.append(step)
+        made = set("".join(map(step.apply, made)))
+    return tuple(sorting) if sorts_marks(sorting) else None
 
 
 def _replaces_letter(step: Step) -> bool:

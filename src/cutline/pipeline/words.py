@@ -19,8 +19,7 @@ from cutline.errors import VocabularyError
 from cutline.kernels.encode.decode import ids_to_list
 from cutline.kernels.words.char_map import CharMap
 from cutline.kernels.words.encoder import WordEncoder
-from cutline.normalizing import SPACE, Step, Strip, Traced, normalize, trace
-from cutline.pipeline.marks import sorts_marks
+from cutline.normalizing import SPACE, Form, Step, Strip, Traced, normalize, trace
 from cutline.pipeline.pipeline import Pipeline
 from cutline.pipeline.stand_alone import tokens_stand_alone
 from cutline.pipeline.tokens_of_slices import slices_may_have
@@ -31,6 +30,7 @@ from cutline.vocabulary import Vocabulary
 from cutline.words.char_rules import CharRules
 from cutline.words.first_word import found_in_first
 from cutline.words.models import Unigram, WordPiece
+from cutline.words.prefixes import PrefixMaker
 from cutline.words.splitting import Metaspace
 from cutline.words.steps import Collapse, CollapseWhite
 
@@ -297,6 +297,11 @@ class WordPipeline(Pipeline):
         return lru_cache(_KNOWN)(partial(normalize, steps=self.rules.char_steps))
 
     @cached_property
+    def prefixes_of(self) -> PrefixMaker:
+        """What prefixes of a text become, whose characters change one another."""
+        return PrefixMaker(self.rules.char_steps)
+
+    @cached_property
     def longest_token(self) -> int:
         """The most characters of a token of Unigram; 0: an unknown word of any length is one."""
         vocabulary = self.spec.vocabulary
@@ -308,10 +313,11 @@ class WordPipeline(Pipeline):
 
     @cached_property
     def marks_cover(self) -> UnigramCover | None:
-        """What bounds the tokens of marks; None: the model, or a step, allows no bound."""
+        """What bounds the tokens of marks that are sorted; None: none are, or there is no bound."""
         rules = self.rules
         strips = any(rules.strips_raw) or rules.last_strip.left or rules.last_strip.right
-        if strips or self._only_first or not sorts_marks(rules.char_steps):
+        sorts = any(isinstance(step, Form) for step in rules.char_steps)
+        if strips or self._only_first or not sorts:
             return None
         if not isinstance(self.spec.model, Unigram):
             return None

@@ -8,7 +8,7 @@ from cutline.words.characters import chars_of
 from cutline.words.precompiled import Precompiled
 from cutline.words.steps import ByCharacter, ReplaceEach
 
-__all__ = ["BeginsAnew"]
+__all__ = ["BeginsAnew", "looks"]
 
 
 class BeginsAnew(dict[str, bool]):
@@ -35,7 +35,7 @@ class BeginsAnew(dict[str, bool]):
     def inside(cls, steps: Iterable[Step]) -> "BeginsAnew":
         """Return it for a normalizer, of which all act inside a text but Prepend and Strip."""
         changing = tuple(step for step in steps if not isinstance(step, Prepend | Strip))
-        return cls(changing, [*map(_looks, changing)])
+        return cls(changing, [*map(looks, changing)])
 
     def at(self, text: str, place: int) -> bool:
         """Return whether the character at a place, which is not 0, begins anew there."""
@@ -103,7 +103,7 @@ def _prepends() -> frozenset[str]:
     return frozenset(chr(at) for start, end in ranges for at in range(start, end))
 
 
-def _looks(step: Step) -> bool:
+def looks(step: Step) -> bool:
     """Return whether what a step makes of a character may depend on its neighbours."""
     match step:
         case Replace(old=old):

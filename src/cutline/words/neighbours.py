@@ -18,7 +18,17 @@ from cutline.words.characters import chars_of
 from cutline.words.precompiled import Precompiled
 from cutline.words.steps import ByCharacter, Collapse, CollapseWhite, Kind
 
-__all__ = ["JOINS", "LEFT", "NO_CHARACTER", "OPENS", "PAIR", "RIGHT", "Flagger", "flagger"]
+__all__ = [
+    "JOINS",
+    "LEFT",
+    "NO_CHARACTER",
+    "OPENS",
+    "PAIR",
+    "RIGHT",
+    "Flagger",
+    "flagger",
+    "marks_stay",
+]
 
 LEFT: Final = 1
 RIGHT: Final = 2
@@ -100,6 +110,13 @@ def _under_stripping(moving: NDArray[np.int32], texts: list[str], made: list[str
     if first_member("".join(made), moving) < 0:
         return []
     return [LEFT | RIGHT if first_member(text, moving) >= 0 else 0 for text in made]
+
+
+def marks_stay(form: Form, kind: Kind, text: str) -> bool:
+    """Return whether a text decomposed and without accents is its characters' put together."""
+    if isinstance(form, NewerForm) and later_characters().search(text):
+        return False
+    return first_member(form.apply(text), _moving(kind)) < 0
 
 
 @lru_cache(maxsize=2)

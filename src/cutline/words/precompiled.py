@@ -10,6 +10,7 @@ from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from itertools import accumulate
 from struct import unpack_from
 from sys import byteorder
 from typing import Final
@@ -271,6 +272,29 @@ class Precompiled:
 
     def _whole(self, cluster: str) -> str | None:
         return None if len(cluster) >= _SHORT else _parsed(self.charsmap).find_short(cluster)
+
+    def apart(self, text: str) -> str:
+        """Return what characters become that are looked up one by one."""
+        return text.translate(_parsed(self.charsmap).singles)
+
+    @staticmethod
+    def clusters(text: str) -> Iterator[tuple[int, int, int]]:
+        """Yield the clusters of a text, but for some of one character.
+
+        Of each: where it starts, from where on what is before is too long to be looked up as a
+        whole, and where it ends.
+        """
+        for found in _clusters(text):
+            start, end = found.span()
+            sizes = accumulate(len(one.encode()) for one in text[start : min(end, start + _SHORT)])
+            n = next((n for n, size in enumerate(sizes, 1) if size >= _SHORT), end + 1 - start)
+            yield start, start + n, end
+
+    @staticmethod
+    def all_join(text: str) -> bool:
+        """Return whether all characters join the cluster before them, if there is one."""
+        joins = chars_of("joins")
+        return all(ord(one) in joins for one in text)
 
     def trace(self, traced: Traced) -> Traced:
         """See `Step.trace`."""

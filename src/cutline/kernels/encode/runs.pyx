@@ -157,7 +157,9 @@ cdef inline void make_keys(Runs* runs, const Unit* text) noexcept nogil:
         n = runs.edges[2 * run + 1] - start
         lead = runs.leads[run]
         is_regular = lead >= 0
-        is_short = make_short_key(text + start, n, lead, &runs.keys[n_short]) & is_regular
+        is_short = False
+        if Unit is not uint32_t or n <= LOADED:     # to narrow others in vain takes long
+            is_short = make_short_key(text + start, n, lead, &runs.keys[n_short]) & is_regular
         is_long = (
             (n > LOADED or (not is_short and is_wide(text + start, n))) & (n <= LONGEST_RUN)
             & is_regular

@@ -5,6 +5,7 @@ import gc
 import json
 import pickle
 import random
+import sys
 import weakref
 from array import array
 from collections.abc import Sequence
@@ -387,6 +388,19 @@ def test_metadata_of_a_chunk_are_one_dict_that_may_hold_the_chunk() -> None:
 def test_chunks_are_made_of_a_type_of_chunks_only(other: Any) -> None:
     with pytest.raises(TypeError, match="no type of chunks"):
         make_chunks(other, "a", array("q", (0, 1, 1, 0)), ("end",), 0, 0)
+
+
+@pytest.mark.parametrize(
+    "text", ["ab", "aé", "aé日", "日본ÿ\ud800", "aé日😀", "😀𝕏\U0010ffffé\U000fffff"]
+)
+def test_texts_of_chunks_are_slices_whatever_characters_are_around(text: str) -> None:
+    padded = f"abc{text}abcdefghi{text * 9}"
+    spans = [(at, end) for at in range(len(padded)) for end in range(at + 1, len(padded) + 1)]
+    rows = array("q", (number for at, end in spans for number in (at, end, 1, 0)))
+    chunks = make_chunks(cutline.Chunk, padded, rows, ("end",), 0, 0)
+    for chunk, (at, end) in zip(chunks, spans, strict=True):
+        assert chunk.text == padded[at:end], "also if it has characters of fewer bytes alone"
+        assert sys.getsizeof(chunk.text) == sys.getsizeof(padded[at:end])
 
 
 @pytest.mark.parametrize(

@@ -121,6 +121,28 @@ def test_new_lines_after_known_ones_are_counted_apart(name: str, tmp_path: Path)
             assert chunk.token_count == len(ids), ascii(chunk.text)
 
 
+@pytest.mark.parametrize("name", ["runs and a prefix", "llama 2", "mistral"])
+def test_parts_met_before_are_told_apart(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same characters have a token more where a text begins with them."""
+    monkeypatch.setattr(few_slices, "LEAST_TOKENS", 1)
+    monkeypatch.setattr(few_slices, "SHARE", 1e9)
+    rng, encoding = random.Random(name), loaded(name, tmp_path)
+    n_by_runs = 0
+    for _ in range(60):
+        lines = ["".join(rng.choices("日本語の", k=rng.randint(30, 45))) + "\n" for _ in range(2)]
+        words = [*lines, " the theme of them all, they say, ends there.", "them all they, "]
+        text = "".join(rng.choices(words if rng.random() < 0.5 else lines, k=30))
+        text += rng.choice(["", "é", "😀"])
+        sums = encoding.intervals(text)
+        n_by_runs += isinstance(sums, SpelledCounter) and sums._sums_for(9) is not None
+        for size in rng.sample(range(20, 200), 6) * 2:
+            for chunk in cutline.TextChunker(encoding, size, min_fill=rng.random())(text):
+                assert chunk.token_count == encoding.count(chunk.text) <= size
+    assert n_by_runs > 30
+
+
 @pytest.mark.parametrize("name", ["llama 2", "mistral", "gemma", "runs and a prefix"])
 def test_long_words_are_left_to_another_search(name: str, tmp_path: Path) -> None:
     encoding = loaded(name, tmp_path)

@@ -23,6 +23,7 @@ _ATTRIBUTE: Final = rb"""(?:[#.][^\s{}"'=]+|[\w:-]+=(?:"[^"]*"|'[^']*'|[^\s{}"']
 _ATTRIBUTES: Final = re.compile(
     rb"(?<!\\)\{:?[ \t]*%b(?:[ \t]+%b)*[ \t]*\}\Z" % (_ATTRIBUTE, _ATTRIBUTE)
 )
+_ONE_NAME: Final = re.compile(rb"""(?<!\\)\{[#.][^\s{}"'=]+\}\Z""")
 _MOST_ATTRIBUTES: Final = 1000  # bytes: so that no heading takes long
 _CLOSING: Final = re.compile(rb"(?<![^ \t])#+\Z")
 
@@ -65,6 +66,10 @@ def _title_end(heading: bytes) -> int:
         return len(heading)
     content = heading.rstrip()
     is_atx = b"\n" not in content
+    # Nearly all that have any have one name: then no `{` before is a part of it.
+    first = content.rfind(b"{")
+    if is_atx and len(content) - first <= _MOST_ATTRIBUTES and _ONE_NAME.match(content, first):
+        return len(_without_closing(content[:first].rstrip()))
     content = _without_closing(content) if is_atx else content[: content.rindex(b"\n")].rstrip()
     # Patterns are tried only where they can match: they are looked for byte by byte.
     first = content.find(b"{", max(0, len(content) - _MOST_ATTRIBUTES))

@@ -15,6 +15,9 @@ from cutline.kernels.base.common cimport int64_t, memcpy, uint8_t, uint16_t, uin
 from cutline.kernels.base.new_bytes cimport bytes_data, first_bytes, new_bytes
 from cutline.kernels.base.utf8 cimport MOST_AT_WORST, utf8_at_worst, write_text
 
+cdef enum:
+    GREATEST = 0x10FFFF         # code point
+
 cdef extern from "Python.h":
     ctypedef object (*NewFunction)(type made, object arguments, void* named)
     ctypedef struct PyTypeObject:
@@ -65,32 +68,52 @@ cdef class ChunkFields:
             return self.known
 
 
-cdef uint32_t bits_of(const uint16_t* text, Py_ssize_t n) noexcept nogil:
+ctypedef fused Wide:
+    uint16_t
+    uint32_t
+
+ctypedef fused Narrow:
+    uint8_t
+    uint16_t
+
+
+cdef inline uint32_t bits_of(const Wide* text, Py_ssize_t n) noexcept nogil:
     """The bits that are set in any of the characters."""
-    cdef uint16_t bits = 0
+    cdef Wide bits = 0
     cdef Py_ssize_t at
     for at in range(n):
         bits |= text[at]
     return bits
 
 
+cdef inline void narrow(const Wide* text, Py_ssize_t n, Narrow* out) noexcept nogil:
+    """Write characters that fit into fewer bytes."""
+    cdef Py_ssize_t at
+    for at in range(n):
+        out[at] = <Narrow> text[at]
+
+
 cdef str part_of(str text, Py_ssize_t start, Py_ssize_t end):
     """text[start:end]: as PyUnicode_Substring, which compares each wide character with a bound."""
     cdef Characters characters = characters_of(text)
-    cdef const uint16_t* wide = <const uint16_t*> characters.data + start
-    cdef Py_ssize_t n = end - start, at
+    cdef const uint16_t* two = <const uint16_t*> characters.data + start
+    cdef const uint32_t* four = <const uint32_t*> characters.data + start
+    cdef Py_ssize_t n = end - start
     cdef uint32_t bits
-    cdef uint8_t* narrow
-    if characters.kind != 2 or n < 2 or n == characters.n:
+    cdef void* out
+    if characters.kind == 1 or n < 2 or n == characters.n:
         return substring(text, start, end)
-    bits = bits_of(wide, n)
-    part = new_text(n, bits)
-    if bits > 0xFF:
-        memcpy(PyUnicode_DATA(part), wide, 2 * n)
-        return part
-    narrow = <uint8_t*> PyUnicode_DATA(part)
-    for at in range(n):
-        narrow[at] = <uint8_t> wide[at]
+    bits = bits_of(two, n) if characters.kind == 2 else bits_of(four, n)
+    part = new_text(n, min(bits, GREATEST))
+    out = PyUnicode_DATA(part)
+    if bits > (0xFF if characters.kind == 2 else 0xFFFF):
+        memcpy(out, <const uint8_t*> characters.data + start * characters.kind, n * characters.kind)
+    elif characters.kind == 2:
+        narrow(two, n, <uint8_t*> out)
+    elif bits > 0xFF:
+        narrow(four, n, <uint16_t*> out)
+    else:
+        narrow(four, n, <uint8_t*> out)
     return part
 
 

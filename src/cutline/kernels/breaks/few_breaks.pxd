@@ -20,7 +20,9 @@ cdef class FewSums:
         self, OwnedState owned, const uint8_t* utf8, Py_ssize_t n
     ) noexcept nogil
     cdef FewCut begin_cut(self)
-    cdef Py_ssize_t last_start(self, Py_ssize_t at, Py_ssize_t tokens) noexcept nogil
+    cdef Py_ssize_t last_start(
+        self, Py_ssize_t near, Py_ssize_t at, Py_ssize_t tokens
+    ) noexcept nogil
 
 
 cdef class FewCut(CountedCut):

@@ -17,9 +17,11 @@ from cutline.kernels.base.signals cimport raise_pending
 from cutline.kernels.breaks.overlaps cimport cut_rows
 from cutline.kernels.cut.longest_fit cimport begin_search, free_search
 from cutline.kernels.encode.encoder cimport utf8_data
+from cutline.kernels.encode.few_starts cimport FewStart
 
 cdef enum:
     GAP = 32                    # characters from one start to the next, or more
+    NEAR_STARTS = 8             # that are looked over first
 
 
 def cut_few_at_breaks(
@@ -97,15 +99,32 @@ cdef class FewSums:
         """What cuts the text."""
         return FewCut(self)
 
-    cdef Py_ssize_t last_start(self, Py_ssize_t at, Py_ssize_t tokens) noexcept nogil:
+    cdef Py_ssize_t last_start(
+        self, Py_ssize_t near, Py_ssize_t at, Py_ssize_t tokens
+    ) noexcept nogil:
         """The number of the last start up to a place, with at most so many tokens before it.
 
-        NOT_FOUND: there is none.
+        It is looked for from a number on that is near, or NOT_FOUND. NOT_FOUND: there is none.
         """
-        cdef Py_ssize_t low = NOT_FOUND, high = self.starts.count, middle
+        cdef const FewStart* starts = self.starts.items
+        cdef Py_ssize_t low = near, step = NEAR_STARTS, high, middle
+        if low >= self.starts.count or low >= 0 and (
+            starts[low].at > at or starts[low].tokens > tokens
+        ):
+            low = NOT_FOUND
+        # A bisection of all starts would wait for memory.
+        while True:
+            high = low + step
+            if high >= self.starts.count:
+                high = self.starts.count
+                break
+            if starts[high].at > at or starts[high].tokens > tokens:
+                break
+            low = high
+            step *= 2
         while low + 1 < high:
             middle = (low + high) >> 1
-            if self.starts.items[middle].at <= at and self.starts.items[middle].tokens <= tokens:
+            if starts[middle].at <= at and starts[middle].tokens <= tokens:
                 low = middle
             else:
                 high = middle
@@ -152,7 +171,7 @@ cdef class FewCut(CountedCut):
             return 0
         self.asked = NOT_FOUND
         self.head = 0
-        self.first = self.sums.last_start(start, NO_LIMIT) + 1
+        self.first = self.sums.last_start(self.first - 1, start, NO_LIMIT) + 1
         if self.first < self.sums.starts.count:
             self.head = self.count(start, self.sums.starts.items[self.first].at, True)
             if self.head < 0:
@@ -166,7 +185,7 @@ cdef class FewCut(CountedCut):
             return status
         if self.first == self.sums.starts.count or end < self.sums.starts.items[self.first].at:
             return self.count(start, end, True)
-        last = self.sums.last_start(end, NO_LIMIT)
+        last = self.sums.last_start(self.first, end, NO_LIMIT)
         if self.sums.starts.items[last].at < end:
             tail = self.count(self.sums.starts.items[last].at, end, False)
             if tail < 0:
@@ -188,7 +207,7 @@ cdef class FewCut(CountedCut):
         if self.first == self.sums.starts.count or self.head > self.most:
             return NOT_FOUND
         return self.sums.last_start(
-            self.text.n, self.sums.starts.items[self.first].tokens + self.most - self.head
+            self.first, self.text.n, self.sums.starts.items[self.first].tokens + self.most - self.head
         )
 
     cdef Py_ssize_t last_place(self, Py_ssize_t start) noexcept nogil:

@@ -22,7 +22,7 @@ from cutline.kernels.cut.longest_fit cimport (
     Cut, begin_search, free_search, longest_fitting_prefix,
 )
 from cutline.kernels.encode.batches cimport (
-    Batch, OwnedState, count_batch, count_short, encode_text, fill_batch,
+    Batch, OwnedState, count_each, count_short, encode_text, fill_batch,
 )
 from cutline.kernels.encode.counted_pieces cimport (
     add_pieces, begin_pieces, forget_pieces, free_pieces, is_apart, last_up_to,
@@ -206,7 +206,7 @@ cdef class PieceSums(CountedCut):
             # To count it twice would take long.
             self.are_known = False
             return UNKNOWN
-        status = count_batch(
+        status = count_each(
             &self.encoder.tables.bpe, &self.owned.state, self.utf8, self.n_bytes, &batch
         )
         if status < 0:

@@ -14,11 +14,13 @@ from cutline.kernels.base.common cimport (
 )
 from cutline.kernels.breaks.few_breaks cimport FewCut, FewSums
 from cutline.kernels.cut.longest_fit cimport Cut, longest_fitting_prefix
-from cutline.kernels.encode.batches cimport OwnedState, Source
+from cutline.kernels.encode.batches cimport EncoderState, OwnedState, Source
 from cutline.kernels.encode.run_counts cimport (
     CHARACTER_BYTES, RunRules, Spelling, count_by_runs, prefix_of, spell_part,
 )
-from cutline.kernels.encode.runs cimport LOOKED_AT, NO_PREFIX, Separators
+from cutline.kernels.encode.runs cimport (
+    LONGEST_PART, LOOKED_AT, NO_PREFIX, PartKey, Separators, count_of_part, keep_part,
+)
 
 cdef extern from "native.h":
     uint64_t matches_of "cutline_matches"(
@@ -27,6 +29,7 @@ cdef extern from "native.h":
     int popcount "cutline_popcount"(uint64_t word) noexcept nogil
 
 cdef enum:
+    LEAST_PART = 32             # characters of a part that is kept: to count others costs as little
     FEW_BLANKS = 12             # characters for each, or more: runs end with lines, too
 
 
@@ -94,14 +97,26 @@ cdef class RunCut(FewCut):
         free(self.utf8)
 
     cdef Py_ssize_t count(self, Py_ssize_t start, Py_ssize_t end, bint leads) noexcept nogil:
+        cdef EncoderState* state = &self.owned.state
         cdef Characters part = self.part(start, end)
         cdef Separators separators = self.separators
+        cdef PartKey key
+        cdef Py_ssize_t tokens
+        cdef bint is_kept = LEAST_PART <= part.n <= LONGEST_PART
+        if is_kept:
+            # Who cuts a text again asks for the same parts.
+            tokens = count_of_part(state.runs, &part, leads, &state.run_store, &key)
+            if tokens >= 0:
+                return tokens
         if not leads:
             separators.prefix = NO_PREFIX
-        return count_by_runs(
-            &self.sums.encoder.tables.bpe, &self.source, &self.owned.state, &separators,
-            &self.rules.spelling, &part, NULL,
+        tokens = count_by_runs(
+            &self.sums.encoder.tables.bpe, &self.source, state, &separators, &self.rules.spelling,
+            &part, NULL,
         )
+        if is_kept and tokens >= 0 and state.stores:
+            keep_part(&key, &state.run_store, <uint32_t> tokens)
+        return tokens
 
     cdef Py_ssize_t longest_alone(
         self, Py_ssize_t start, Py_ssize_t end, Py_ssize_t n, bint leads

@@ -15,7 +15,7 @@ from cutline.kernels.cut.longest_fit cimport (
     no_cut, push_boundaries, reserve_boundaries, usual_bytes,
 )
 from cutline.kernels.encode.batches cimport (
-    BATCH_PIECES, Batch, count_batch, fill_batch, pieces_by_lanes, use_lanes,
+    BATCH_PIECES, Batch, count_batch, count_each, fill_batch, pieces_by_lanes, use_lanes,
 )
 from cutline.kernels.encode.counted_pieces cimport (
     CountedPieces, add_pieces, begin_pieces, forget_pieces, free_pieces, is_apart, last_up_to,
@@ -210,7 +210,7 @@ cdef Py_ssize_t count_more(
         forget_before(whole, first[0])
         first[0] = 0
     if (
-        count_batch(search.bpe, search.state, search.text, search.n, &batch) < 0
+        count_each(search.bpe, search.state, search.text, search.n, &batch) < 0
         or not add_pieces(&whole.pieces, &batch)
         or some_looked and not add_looks(whole, &batch)
     ):
@@ -221,6 +221,8 @@ cdef Py_ssize_t count_more(
 cdef Py_ssize_t short_pieces(const Batch* batch, Py_ssize_t longest) noexcept nogil:
     """The number of pieces before the first that is longer."""
     cdef Py_ssize_t piece, signs = 0
+    if batch.count == 0 or batch.ends[batch.count - 1] - batch.starts[0] <= longest:
+        return batch.count
     for piece in range(batch.count):
         signs |= longest - (batch.ends[piece] - batch.starts[piece])
     if signs >= 0:

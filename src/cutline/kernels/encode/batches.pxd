@@ -38,7 +38,7 @@ cdef struct Batch:
     Py_ssize_t starts[BATCH_PIECES]
     Py_ssize_t ends[BATCH_PIECES]
     Py_ssize_t lookahead_end[BATCH_PIECES]
-    uint32_t totals[BATCH_PIECES]       # tokens up to and with this piece, of this batch
+    uint32_t totals[BATCH_PIECES]       # tokens up to and with this piece, of this batch; see count_each
 
 # Where pieces come from: the scanner or, where that is NULL, spans found beforehand.
 cdef struct Source:
@@ -85,6 +85,9 @@ cdef Py_ssize_t encode_batch(
     Batch* batch, uint32_t* out
 ) noexcept nogil
 cdef Py_ssize_t count_batch(
+    const Bpe* bpe, EncoderState* state, const uint8_t* text, Py_ssize_t end, Batch* batch
+) noexcept nogil
+cdef Py_ssize_t count_each(
     const Bpe* bpe, EncoderState* state, const uint8_t* text, Py_ssize_t end, Batch* batch
 ) noexcept nogil
 cdef Py_ssize_t encode_after(

@@ -403,14 +403,28 @@ cdef Py_ssize_t count_batch(
     Batch* batch                            # in: starts and ends; out: totals
 ) noexcept nogil:
     """What encode_batch returns, without the tokens. Overwrites those in `state.out`."""
+    cdef Py_ssize_t status = count_pieces(bpe, state, text, end, batch, True), piece
+    cdef uint32_t total = 0
+    for piece in range(batch.count):
+        total += batch.totals[piece]
+        batch.totals[piece] = total
+    return status
+
+
+cdef Py_ssize_t count_each(
+    const Bpe* bpe, EncoderState* state,
+    const uint8_t* text, Py_ssize_t end,    # in: nothing at or beyond text[end] is read
+    Batch* batch                            # in: starts and ends; out: in `totals`, tokens of each
+) noexcept nogil:
+    """The same, for who adds the counts up: no totals, but the tokens of each piece alone."""
     return count_pieces(bpe, state, text, end, batch, True)
 
 
 cdef inline Py_ssize_t count_pieces(
     const Bpe* bpe, EncoderState* state, const uint8_t* text, Py_ssize_t end, Batch* batch,
-    bint tells_totals
+    bint tells_each
 ) noexcept nogil:
-    """What count_batch does, with totals or without."""
+    """What count_each does; or no more than how many tokens there are."""
     cdef LookUp looked
     cdef const FirstEntry* entry
     cdef Py_ssize_t piece = 0, stop, turn, added, n_missed = 0, n_found = 0, n_others = 0
@@ -425,8 +439,8 @@ cdef inline Py_ssize_t count_pieces(
             looked.missed[n_missed] = piece
             n_missed += missed
             n_found += entry.known.count & (missed - 1)
-            if tells_totals:
-                batch.totals[piece] = n_found
+            if tells_each:
+                batch.totals[piece] = entry.known.count & <uint32_t> (missed - 1)
             piece += 1
     if n_missed == 0:
         return n_found
@@ -440,9 +454,8 @@ cdef inline Py_ssize_t count_pieces(
         if added < 0:
             return added
         n_others += added
-        if tells_totals:
-            for piece in range(looked.missed[turn], looked.missed[turn + 1]):
-                batch.totals[piece] += n_others
+        if tells_each:
+            batch.totals[looked.missed[turn]] = <uint32_t> added
     return n_found + n_others
 
 

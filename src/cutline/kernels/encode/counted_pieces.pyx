@@ -30,7 +30,7 @@ cdef bint reserve(CountedPieces* pieces, Py_ssize_t more) noexcept nogil:
 
 
 cdef bint add_pieces(CountedPieces* pieces, const Batch* batch) noexcept nogil:
-    """Add the pieces of a batch that was counted. False: no memory."""
+    """Add the pieces of a batch of which each was counted. False: no memory."""
     cdef Py_ssize_t* tokens
     cdef Py_ssize_t piece, last
     if not reserve(pieces, batch.count):
@@ -39,7 +39,8 @@ cdef bint add_pieces(CountedPieces* pieces, const Batch* batch) noexcept nogil:
     last = pieces.tokens[pieces.n - 1]
     tokens = pieces.tokens + pieces.n
     for piece in range(batch.count):
-        tokens[piece] = last + batch.totals[piece]
+        last += batch.totals[piece]
+        tokens[piece] = last
     pieces.n += batch.count
     return True
 

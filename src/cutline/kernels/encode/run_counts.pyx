@@ -16,7 +16,7 @@ from cutline.kernels.base.common cimport (
     INTERRUPTED, NO_LIMIT, NO_MEMORY, UNKNOWN, grow, memcpy, memset, uint16_t,
 )
 from cutline.kernels.base.signals cimport is_interrupted
-from cutline.kernels.encode.batches cimport Batch, count_batch, fill_batch, use_lanes
+from cutline.kernels.encode.batches cimport Batch, count_batch, count_short, fill_batch, use_lanes
 from cutline.kernels.encode.few_starts cimport add_few_start, end_starts
 from cutline.kernels.encode.runs cimport (
     A_BLANK, LEAST_WITH_TAIL, NO_PREFIX, RUNS, TOO_MANY_BLANKS, Runs, find_runs, keep_count,
@@ -74,7 +74,7 @@ cdef Py_ssize_t count_by_runs(
     """
     cdef Runs* runs = state.runs
     cdef Missed missed
-    cdef Py_ssize_t at = 0, begun, total = 0, added, status
+    cdef Py_ssize_t at = 0, begun, total = 0, added, status, lead
     if text.n == 0:
         return 0
     while text.n >= LEAST_WITH_TAIL:
@@ -99,10 +99,14 @@ cdef Py_ssize_t count_by_runs(
             return INTERRUPTED
     # What comes after the last run that was found.
     missed.count = missed.n_bytes = 0
-    added = prefix_of(text, separators.prefix, spelling) if at == 0 else 0
-    added = write_part(state, spelling, &missed, text, added, at, text.n, NO_RUN)
+    lead = prefix_of(text, separators.prefix, spelling) if at == 0 else 0
+    added = write_part(state, spelling, &missed, text, lead, at, text.n, NO_RUN)
     if added == 0:
-        added = count_missed(bpe, source, state, &missed)
+        added = UNKNOWN
+        if missed.n_bytes == lead + text.n - at:
+            added = count_short(source.scanner, state, state.utf8, missed.n_bytes)
+        if added == UNKNOWN:
+            added = count_missed(bpe, source, state, &missed)
     if starts != NULL and added >= 0 and end_starts(starts, text.n, total + added) < 0:
         return UNKNOWN
     return total + added if added >= 0 else added

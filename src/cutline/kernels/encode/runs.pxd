@@ -16,6 +16,7 @@ cdef enum:
     LOOKED_AT = 64          # characters at a time
     LEAST_WITH_TAIL = 256   # characters of a text whose end is looked at, too
     LOADED = 16             # characters from the start of a run that can be read
+    LONGEST_PART = 255      # characters of a part that is looked up
     COPIED = 8192           # characters of long runs
     TOO_MANY_BLANKS = -1
 
@@ -50,6 +51,11 @@ cdef struct LongKey:
     const uint32_t* record
     uint32_t code
 
+# ... and of a part of a text; at least two words.
+cdef struct PartKey:
+    LongKey key
+    uint8_t padded[16]
+
 # Runs of a text. A separator comes before each but one at the start, and after each; or it ends with a
 # line, and the next one begins there. All have a count; the lists tell which ones have keys of which
 # kind.
@@ -77,6 +83,10 @@ cdef void find_runs(
     Runs* runs, const Characters* text, Py_ssize_t at, Separators separators,
     FirstEntry* first_level, uint64_t line_mask, const Store* store
 ) noexcept nogil
+cdef int32_t count_of_part(
+    const Runs* runs, const Characters* part, bint leads, const Store* store, PartKey* key
+) noexcept nogil
+cdef void keep_part(const PartKey* key, Store* store, uint32_t count) noexcept nogil
 cdef bint keep_count(
     const Runs* runs, Py_ssize_t run, Store* store, uint32_t count
 ) noexcept nogil

@@ -28,6 +28,9 @@ cdef enum:
     # In the code of a run, beside how many characters it has: no word is so long.
     RUN = 1 << 30
     WIDE = 1 << 28          # its characters have four bytes
+    PART = 1 << 29          # no run, but any part of a text
+    PART_KIND_SHIFT = 8     # ... and in it, how many bytes a character has
+    PART_LEADS = 1 << 12    # ... and whether a text begins with it
     LEAD_SHIFT = 12
     MOST_LEAD = 0xFFFF
     MOST_SHORT_LEAD = 15    # of a short run, in the four highest bits of its key
@@ -154,7 +157,9 @@ cdef inline void make_keys(Runs* runs, const Unit* text) noexcept nogil:
         n = runs.edges[2 * run + 1] - start
         lead = runs.leads[run]
         is_regular = lead >= 0
-        is_short = make_short_key(text + start, n, lead, &runs.keys[n_short]) & is_regular
+        is_short = False
+        if Unit is not uint32_t or n <= LOADED:     # to narrow others in vain takes long
+            is_short = make_short_key(text + start, n, lead, &runs.keys[n_short]) & is_regular
         is_long = (
             (n > LOADED or (not is_short and is_wide(text + start, n))) & (n <= LONGEST_RUN)
             & is_regular
@@ -391,3 +396,31 @@ cdef bint keep_count(
     elif place < runs.n_long and runs.long_runs[place] == run:
         store_record(store, key.hashed, key.code, key.characters, key.n_bytes, &count, 1)
     return False
+
+
+cdef int32_t count_of_part(
+    const Runs* runs, const Characters* part, bint leads, const Store* store,
+    PartKey* key        # out
+) noexcept nogil:
+    """The tokens of 1 to LONGEST_PART characters from anywhere in a text. NOT_FOUND: not known."""
+    key.key.n_bytes = part.n * part.kind
+    key.key.characters = <const uint8_t*> part.data
+    if key.key.n_bytes < <Py_ssize_t> sizeof(key.padded):
+        memset(key.padded, 0, sizeof(key.padded))
+        memcpy(key.padded, part.data, key.key.n_bytes)
+        key.key.characters = key.padded
+        key.key.n_bytes = sizeof(key.padded)
+    key.key.code = (
+        RUN | PART | <uint32_t> part.kind << PART_KIND_SHIFT | (PART_LEADS if leads else 0)
+        | <uint32_t> part.n
+    )
+    key.key.hashed = hash_of_long(&key.key)
+    key.key.record = record_of(runs, store, key.key.hashed)
+    return count_of_long(&key.key)
+
+
+cdef void keep_part(const PartKey* key, Store* store, uint32_t count) noexcept nogil:
+    """Keep the tokens of a part."""
+    store_record(
+        store, key.key.hashed, key.key.code, key.key.characters, key.key.n_bytes, &count, 1
+    )

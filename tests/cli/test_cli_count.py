@@ -128,6 +128,8 @@ def test_an_encoding_that_cannot_be_loaded_is_one_line(invoke: Invoke, tmp_path:
     cutline.get_encoding("gpt2").save(tmp_path / "x.tiktoken")
     for name, message in (
         ("none.cutline", "no such file or directory"),
+        ("none.model", "no such file or directory"),
+        ("none.gguf", "no such file or directory"),
         ("empty", "a folder without tokenizer.json, tekken.json, vocab.json"),
         ("x.tiktoken", "does not contain the split pattern: load it in Python, and save it as"),
         ("bert.json", 'model: unk_token is "[UNK]", which is not supported'),

@@ -273,7 +273,7 @@ REFUSED: dict[str, tuple[Change, str]] = {
         setting("model.continuing_subword_prefix", "##"),
         'continuing_subword_prefix is "##", which is not supported; a blank is written before wo',
     ),
-    "random tokens": (setting("model.dropout", 0.1), "dropout is 0.1.*tokens would be random"),
+    "random tokens": (setting("model.dropout", 0.1), "dropout is 0.1.*be random: set it to null"),
     "its decoder": (setting("decoder", {"type": "Metaspace"}), "decoder is"),
     "Metaspace": (setting("pre_tokenizer", {"type": "Metaspace"}), "pre_tokenizer is"),
     "Metaspace before bytes, second": (

@@ -14,6 +14,8 @@ import pytest
 
 import cutline
 from cutline.formats.reading import TOKENIZER_FILES
+from cutline.pretrained import FILE_ENDINGS
+from cutline.pretrained.hub import TO_CONVERT
 from cutline.pretrained.side_files import SIDE_FILES
 from tests.pretrained.hub_server import TOKEN, Hub, Model
 from tests.pretrained.made import MINILM, TEXT, bpe, published, word_piece, write
@@ -285,6 +287,14 @@ def test_a_name_spelled_like_a_folder_has_a_hint(
             cutline.from_pretrained(name)
 
 
+@pytest.mark.parametrize("ending", FILE_ENDINGS)
+def test_a_name_that_ends_like_a_file_is_never_asked_for(hub: Hub, ending: str) -> None:
+    for load in (cutline.from_pretrained, cutline.wrap, cutline.get_encoding):
+        with pytest.raises((FileNotFoundError, cutline.UnknownEncodingError)):
+            load(f"models/small{ending}")
+    assert hub.asked == []
+
+
 def test_without_a_connection_and_a_cache_the_model_cannot_be_fetched(
     hub: Hub, cache: Path
 ) -> None:
@@ -362,6 +372,19 @@ def test_a_model_without_a_tokenizer_is_refused(hub: Hub) -> None:
     with pytest.raises(cutline.UnknownEncodingError, match=re.escape(said)):
         cutline.from_pretrained(NAME)
     assert hub.fetched() == [kind for kind in hub.fetched() if kind in ("revision", "tree")]
+
+
+@pytest.mark.parametrize("file", TO_CONVERT)
+def test_a_file_of_sentencepieces_alone_is_named(hub: Hub, tmp_path: Path, file: str) -> None:
+    hub.publish(NAME, {"config.json": {}, file: b"\x0a\x00"})
+    (tmp_path / file).write_bytes(b"\x0a\x00")
+    said = f"of its {re.escape(file)} transformers makes a tokenizer.json: AutoTokenizer"
+    for load in (cutline.from_pretrained, cutline.wrap):
+        with pytest.raises(cutline.UnknownEncodingError, match=said):
+            load(NAME)
+        with pytest.raises(FileNotFoundError, match=said):
+            load(tmp_path)
+    assert file not in hub.fetched()
 
 
 def test_a_gated_model_needs_a_token(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -228,6 +228,12 @@ def test_what_does_not_encode_with_offsets_is_refused(other: Any) -> None:
         cutline.wrap(other)
 
 
+def test_what_is_wrapped_is_not_wrapped_again() -> None:
+    wrapped = cutline.wrap(Tokenizer(models.BPE({"a": 0}, [])), name="tiny")
+    with pytest.raises(TypeError, match=r"^<WrappedTokenizer 'tiny'> counts and cuts as it is"):
+        cutline.wrap(wrapped)
+
+
 def test_tokens_at_random_are_refused() -> None:
     tokenizer = Tokenizer(models.BPE({"a": 0}, [], dropout=0.1))
     with pytest.raises(ValueError, match=r"at random \(dropout=0\.1"):

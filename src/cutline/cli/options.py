@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterable
 from functools import wraps
 from os.path import exists
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -12,6 +11,7 @@ from cutline.cli.failure import message_of
 from cutline.cli.output import STDOUT
 from cutline.cli.parallel import processor_count
 from cutline.errors import UnknownEncodingError, UnknownModelError
+from cutline.pretrained import FILE_ENDINGS
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 DEFAULT_ENCODING = "o200k_base"
 _SAVE_HINT = "load it in Python, and save it as .cutline"
 UNITS = ("bytes", "characters")
-_FILE_SUFFIXES = (".cutline", ".json", ".tiktoken")
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -84,8 +83,9 @@ _encoding = click.option(
     metavar="NAME",
     shell_complete=_completing(_encoding_names, or_files=True),
     help="Encoding; `cutline encodings` lists them. Or a path: a .cutline file that `cutline "
-    "train` wrote, a tokenizer.json, a tekken.json, or a model's folder. Or the name of a model "
-    "on the Hugging Face Hub, such as Qwen/Qwen3-Embedding-0.6B.  "
+    "train` wrote, a tokenizer.json, tekken.json, tokenizer.model, vocab.txt or .gguf file, or a "
+    "model's folder. Or the name of a model on the Hugging Face Hub, such as "
+    "Qwen/Qwen3-Embedding-0.6B.  "
     f"[default: {DEFAULT_ENCODING}]",
 )
 _model = click.option(
@@ -188,7 +188,7 @@ def choose_encoding(
             return cutline.get_encoding(name)
         except UnknownEncodingError as error:
             # Not Path.exists, which raises for a name that is too long.
-            if Path(name).suffix in _FILE_SUFFIXES or exists(name):  # noqa: PTH110
+            if name.endswith(FILE_ENDINGS) or exists(name):  # noqa: PTH110
                 return _load(name, hint)
             if "/" in name:
                 return _from_hub(name, hint)

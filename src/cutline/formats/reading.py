@@ -22,6 +22,7 @@ from cutline.formats.tekken import is_tekken, parse_tekken
 from cutline.formats.tiktoken_file import read_tiktoken
 from cutline.formats.vocab_txt import VOCAB_NAME, read_vocab_txt
 from cutline.formats.writing import FileFormat, format_by_name
+from cutline.pretrained.hub import TO_CONVERT, convert_hint
 from cutline.spec import TokenizerSpec
 from cutline.vocabulary import Vocabulary
 
@@ -117,7 +118,9 @@ def _file_in(folder: Path) -> Path:
     for name in names:
         if found := sorted(folder.glob(name)):
             return found[0]
-    raise FileNotFoundError(ENOENT, f"a folder without {', '.join(names)}", str(folder))
+    others = [name for name in TO_CONVERT if (folder / name).exists()]
+    hint = convert_hint(others[0], str(folder)) if others else ""
+    raise FileNotFoundError(ENOENT, f"a folder without {', '.join(names)}{hint}", str(folder))
 
 
 def _start_of(path: Path) -> bytes:

@@ -41,10 +41,6 @@ Part = Mapping[str, Any]
 COMMENT: Final = "#version"
 """The package skips merges that begin with this, except those written as pairs."""
 
-_NOT_READ: Final = {
-    "dropout": "tokens would be random",
-}
-"""Settings of the model, and why they are refused."""
 _OTHER_DECODERS: Final = ("Metaspace", "WordPiece", "BPEDecoder", "ByteFallback", "CTC")
 _TO_BYTES: Final = {"type": "ByteLevel", "add_prefix_space": False, "use_regex": False}
 _TRIMMING: Final = ("ByteLevel", "RobertaProcessing")
@@ -254,9 +250,11 @@ def _parse_model(part: Any, source: str) -> MergeModel:
     # Older files have no type.
     if (kind := part.get("type", "BPE")) != "BPE":
         raise refused(source, "model: type", kind)
-    for key, why in _NOT_READ.items():
-        if part.get(key):  # "" and 0 mean the same as null
-            raise refused(source, f"model: {key}", part[key], why)
+    if dropout := part.get("dropout"):  # 0 means the same as null
+        raise VocabularyError(
+            f"{source}: model: dropout is {shown(dropout)}, which is not supported; tokens would "
+            "be random: set it to null, which cutline.wrap(tokenizer) needs, too"
+        )
     ids = checked_ids(part.get("vocab"), f"{source}, vocab")
     unknown = part.get("unk_token")
     affixes = {}

@@ -5,3 +5,10 @@
 
 docs/models.md says which files are read, and what follows from them.
 """
+
+from typing import Final
+
+__all__ = ["FILE_ENDINGS"]
+
+FILE_ENDINGS: Final = (".cutline", ".gguf", ".json", ".model", ".tiktoken", ".txt")
+"""A name that ends so is that of a file, and never of a model on the Hub."""

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from os import PathLike
 from os.path import exists
 from pathlib import Path
@@ -10,12 +11,15 @@ from typing import Any, Final, NamedTuple
 
 from cutline.errors import HubError, UnknownEncodingError, shown
 from cutline.extras import need
+from cutline.pretrained import FILE_ENDINGS
 from cutline.pretrained.side_files import SIDE_FILES, ModelFacts, read_facts
 from cutline.version import __version__
 
-__all__ = ["Snapshot", "fetch", "fetch_files", "local_path"]
+__all__ = ["TO_CONVERT", "Snapshot", "convert_hint", "fetch", "fetch_files", "local_path"]
 
-_FILE_ENDINGS: Final = (".cutline", ".json", ".tiktoken")
+TO_CONVERT: Final = ("spiece.model", "sentencepiece.bpe.model")
+"""Files of sentencepiece whose ids are not always the model's own, so they are not loaded."""
+
 _WAIT_SECONDS: Final = 1  # for an answer that did not come the first time
 _COMMIT: Final = re.compile(r"[0-9a-f]{40}")
 
@@ -31,7 +35,7 @@ def local_path(name: str | PathLike[str]) -> Path | None:
     if not isinstance(name, str):
         raise TypeError(f"name must be a str or a path, got {type(name).__name__}")
     # Not `Path.exists`, which raises an error for a name that is too long for a file.
-    is_path = name.startswith("~") or name.endswith(_FILE_ENDINGS) or exists(name)  # noqa: PTH110
+    is_path = name.startswith("~") or name.endswith(FILE_ENDINGS) or exists(name)  # noqa: PTH110
     return Path(name) if is_path else None
 
 
@@ -87,9 +91,18 @@ def fetch(
                 model.file(other)
             facts = read_facts(file.parent) if _has_side_files(model) else ModelFacts()
             return Snapshot(file.parent, model.revision, facts)
+    hint = next((convert_hint(one, name) for one in TO_CONVERT if model.has(one)), "")
     raise UnknownEncodingError(
         f"the model {name!r} has no tokenizer: none of the files "
-        f"{', '.join(group[0] for group in groups)}"
+        f"{', '.join(group[0] for group in groups)}{hint}"
+    )
+
+
+def convert_hint(file: str, model: str) -> str:
+    """Return what to do about a model whose tokenizer is in a file of sentencepiece's alone."""
+    return (
+        f"; of its {file} transformers makes a tokenizer.json: "
+        f"AutoTokenizer.from_pretrained({model!r}).save_pretrained(folder)"
     )
 
 
@@ -173,6 +186,16 @@ class _Model:
             if self._is_noted_missing(name):
                 return None
             raise
+
+    def has(self, name: str) -> bool:
+        """Ask whether the model has a file, for a hint: False also if that is not known."""
+        if self._is_offline:
+            return False
+        with suppress(Exception):  # each version has those of another HTTP library, too
+            return bool(
+                self._hub.file_exists(self._name, name, revision=self.revision, token=self._token)
+            )
+        return False
 
     def first_of(self, pattern: str) -> Path | None:
         """Return the first file that matches a pattern; None if there is none."""

@@ -5,6 +5,7 @@ from os import PathLike
 from typing import Any, Final
 
 from cutline.errors import UnknownEncodingError, UnknownModelError, shown
+from cutline.pretrained import FILE_ENDINGS
 from cutline.vocabulary.models import MODEL_TO_ENCODING, encoding_of_model
 from cutline.vocabulary.openai import PACKAGED_ENCODINGS, PackagedEncoding, list_encoding_names
 
@@ -18,7 +19,6 @@ __all__ = [
     "packaged_encoding",
 ]
 
-_FILE_ENDINGS: Final = (".cutline", ".gguf", ".json", ".model", ".tiktoken", ".txt")
 _LONGEST: Final = 100  # characters of a name that others are compared with
 _PATH_STARTS: Final = ("/", "./", "../", "~", "\\")
 
@@ -75,7 +75,7 @@ def encoding_name_for_model(model_name: str) -> str:
 def is_like_path(name: Any) -> bool:
     """Return whether a name can only be that of a file or a folder."""
     if isinstance(name, str):
-        return name.endswith(_FILE_ENDINGS) or name.startswith(_PATH_STARTS)
+        return name.endswith(FILE_ENDINGS) or name.startswith(_PATH_STARTS)
     return isinstance(name, PathLike)
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from cutline.errors import VocabularyError
-from cutline.pretrained.hub import fetch, local_path
+from cutline.pretrained.hub import TO_CONVERT, convert_hint, fetch, local_path
 from cutline.pretrained.side_files import ModelFacts, read_facts
 from cutline.vocabulary.names import need_hub_name
 from cutline.wrapping.processor import Processor
@@ -51,6 +51,8 @@ def _file_in(folder: Path) -> Path:
         if (folder / name).exists():
             return folder / name
     hint = f"; cutline.load reads its {_VOCAB}" if (folder / _VOCAB).exists() else ""
+    if models := [name for name in TO_CONVERT if (folder / name).exists()]:
+        hint = f"{convert_hint(models[0], str(folder))}; or wrap the path of {models[0]}"
     raise FileNotFoundError(ENOENT, f"a folder without {' and '.join(_FILES)}{hint}", str(folder))
 
 

@@ -84,7 +84,7 @@ def wrap(tokenizer: Any, *, name: str | None = None) -> "WrappedTokenizer":
         wrapped = WrappedTokenizer(opened.tokenizer, name=name or opened.name)
         wrapped._facts = opened.facts
         return wrapped
-    if isinstance(tokenizer, TextEncoder):
+    if isinstance(tokenizer, TextEncoder | WrappedTokenizer):
         raise TypeError(f"{tokenizer!r} counts and cuts as it is: pass it where wrap(...) would be")
     if hasattr(tokenizer, "_mergeable_ranks"):
         raise TypeError("cutline.Encoding.from_tiktoken takes encodings of tiktoken, and wrap none")

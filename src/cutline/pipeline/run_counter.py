@@ -61,7 +61,14 @@ class ImageCounter(SpelledCounter):
         end = max(start, super().split_at(start, n))
         while end > start and self.count(start, end) > n:
             end -= 1
+        # What vanishes between blanks that become one is no token without the next of these.
+        while end < len(self._text) and self._becomes_nothing(start, end + 1):
+            end += 1
         return end
+
+    def _becomes_nothing(self, start: int, end: int) -> bool:
+        first, last = self._spelling[1].span_of(start, end)
+        return first == last
 
 
 class RunCounter(SliceCounter):

@@ -5,7 +5,7 @@ it is normalized as a string each time. Source: docs/tokenizers.md, "Counts by r
 """
 
 import re
-from functools import partial
+from functools import lru_cache, partial
 from operator import or_
 from typing import Final
 
@@ -14,7 +14,7 @@ import numpy as np
 from cutline.errors import PatternError, VocabularyError
 from cutline.kernels.words.char_map import CharMap
 from cutline.kernels.words.run_images import ImageRules
-from cutline.normalizing import Prepend, Spell, Step, Strip, Unknown, normalize
+from cutline.normalizing import Form, Lower, Prepend, Spell, Step, Strip, Unknown, normalize
 from cutline.pretokenize.neighbours import Neighbours
 from cutline.words.char_rules import CharRules
 from cutline.words.neighbours import LEFT, RIGHT
@@ -25,6 +25,8 @@ __all__ = ["NO_CHARACTER", "image_rules"]
 _BLANK: Final = " "
 _A_BLANK: Final = 1
 _WHITE: Final = 32  # of an image: it is a blank of a run that counts as one
+_KNOWN_PARTS: Final = 4096
+_SHORT: Final = 32  # characters
 NO_CHARACTER: Final = "\U0010fffe"
 """Instead of one that is written as a blank."""
 
@@ -69,7 +71,8 @@ def image_rules(
         np.packbits(closes[class_of], bitorder="little"),
         spelling.stand_ins if isinstance(spelling, Unknown) and spelling.fuses else "",
         rules.strips_end,
-        partial(_normalized, (*steps, *last)),
+        _Normalizer((*steps, *last)),
+        _stay_solid(steps),
     )
     return made if made.are_known else None
 
@@ -84,6 +87,14 @@ def _are_simple(rules: CharRules) -> bool:
     if len(looking) > 1 or rules._collapses_first:
         return False
     return not (any(rules.strips_raw) or rules.last_strip.left)
+
+
+def _stay_solid(steps: tuple[Step, ...]) -> bool:
+    """Return whether what ends in a character that closes runs closes them, whatever is before.
+
+    A normal form removes nothing, and what composes, or is moved among marks, is no white space.
+    """
+    return all(isinstance(step, Form | Lower) for step in steps)
 
 
 def _characters(
@@ -115,9 +126,23 @@ def _spelled(spelling: Spell | Unknown, character: str) -> str:
     return spelling.stand_ins if isinstance(spelling, Unknown) else spelling.apply(character)
 
 
-def _normalized(steps: tuple[Step, ...], part: str, at_end: bool) -> bytes:
-    """Normalize a part of a text for which no prefix is due."""
-    steps = tuple(one for one in steps if not isinstance(one, Prepend))
-    if not at_end:
-        steps = tuple(one for one in steps if not isinstance(one, Strip))
-    return normalize(part, steps).encode()
+class _Normalizer:
+    """Normalizes parts of a text for which no prefix is due, and keeps what short ones become.
+
+    Args:
+        steps: all of the tokenizer.
+    """
+
+    def __init__(self, steps: tuple[Step, ...]) -> None:
+        self._steps = tuple(one for one in steps if not isinstance(one, Prepend))
+        self._inside = tuple(one for one in self._steps if not isinstance(one, Strip))
+        self._known = lru_cache(_KNOWN_PARTS)(self._normal)
+
+    def __call__(self, part: str, at_end: bool) -> bytes:
+        """Normalize a part, which may end the text."""
+        if at_end:
+            return normalize(part, self._steps).encode()
+        return self._known(part) if len(part) <= _SHORT else self._normal(part)
+
+    def _normal(self, part: str) -> bytes:
+        return normalize(part, self._inside).encode()

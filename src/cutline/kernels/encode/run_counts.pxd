@@ -30,6 +30,7 @@ cdef struct Spelling:
     WriteImages write
     WriteEntangled write_entangled
     MayEnd may_end
+    bint stays_solid            # slices may begin to be counted after characters that change one another
 
 
 cdef class RunRules:

@@ -29,11 +29,15 @@ cdef enum:
     # The lead of a run at which no slice may begin to be counted: it is counted with the one before,
     # or characters of that one change one another.
     GOES_ON = -2
+    # Of a text whose runs are mostly entangled, all is normalized at once: one in four, and so many.
+    MOST_ENTANGLED = 32
+    LEAST_PLAIN = 4
 
 # Runs that were not found, one after another in state.utf8.
 cdef struct Missed:
     Py_ssize_t count, n_bytes
     bint is_open                # the next run goes on
+    Py_ssize_t most_entangled   # LEAST_PLAIN for each run that may be; below 0: too many were
     Py_ssize_t ends[RUNS + 1]
     Py_ssize_t runs[RUNS + 1]
 
@@ -88,6 +92,7 @@ cdef Py_ssize_t count_by_runs(
     if text.n == 0:
         return 0
     missed.is_open = False
+    missed.most_entangled = MOST_ENTANGLED
     while text.n >= LEAST_WITH_TAIL:
         begun = at
         find_runs(runs, text, at, separators[0], state.run_lines, state.run_mask, &state.run_store)
@@ -108,6 +113,8 @@ cdef Py_ssize_t count_by_runs(
                 added = count_spans(
                     bpe, source, state, separators.prefix, spelling, &missed, text, begun
                 )
+                if missed.most_entangled < 0 and (starts == NULL or not spelling.stays_solid):
+                    return UNKNOWN
             if added < 0:
                 return added
             if runs.count == 0:
@@ -208,6 +215,7 @@ cdef Py_ssize_t count_spans(
     cdef Py_ssize_t run = 0, last, next_one, total = 0, added
     cdef bint is_plain = True
     missed.count = missed.n_bytes = 0
+    missed.most_entangled += runs.count
     while run < runs.count:
         if runs.counts[run] >= 0:
             total += runs.counts[run]
@@ -232,9 +240,11 @@ cdef Py_ssize_t count_spans(
             runs.counts[next_one] = 0
             runs.leads[next_one + 1] = GOES_ON
         if not is_plain:
+            missed.most_entangled -= LEAST_PLAIN
             # It is not kept, and what of it is in a slice may become something else.
             if runs.leads[run] != GOES_ON:
                 runs.leads[run] = TOO_MANY_BLANKS
+        if not is_plain and not spelling.stays_solid:
             missed.is_open = last + 1 == runs.count
             if not missed.is_open:
                 runs.leads[last + 1] = GOES_ON

@@ -48,7 +48,8 @@ cdef class ImageRules(RunRules):
         blank: what may mean the same as a blank in a text, besides a line feed.
         prefix: what is put before a text, as for `RunRules`.
         strips_end: a blank at the end of a text is cut off.
-        normalize: the bytes that become of a part of a text, and whether it ends the text.
+        normalize: makes bytes of a part of a text; it is told whether that ends the text.
+        stays_solid: a part that ends in a character that closes a run does so, however it begins.
 
     Attributes:
         are_known: blanks are such that runs lie between them.
@@ -57,6 +58,7 @@ cdef class ImageRules(RunRules):
     def __cinit__(
         self, kept, after_lines, stand_ins, blank, prefix, CharMap char_map not None,
         const uint8_t[::1] closes not None, str fused not None, bint strips_end, normalize,
+        bint stays_solid,
     ):
         cdef bytes stand_in = fused.encode()
         self.char_map = char_map
@@ -71,6 +73,7 @@ cdef class ImageRules(RunRules):
                 raise ValueError(f"{fused!r} has {len(stand_in)} bytes")
             self.images.fused = stand_in[0] | stand_in[1] << 8 | stand_in[2] << 16
         self.spelling.images = &self.images
+        self.spelling.stays_solid = stays_solid
         self.spelling.write = write_images
         self.spelling.write_entangled = write_entangled
         self.spelling.may_end = may_end

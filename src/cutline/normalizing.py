@@ -508,6 +508,11 @@ def _bits_of(kept: str) -> NDArray[np.uint8]:
     return np.packbits(inside, bitorder="little")
 
 
+@cache
+def _set_of(kept: str) -> frozenset[str]:
+    return frozenset(kept)
+
+
 def _without_surrogates(text: str) -> str:
     """Write U+FFFD for lone surrogates, as `encode` does."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
@@ -542,8 +547,7 @@ class _Keeping:
         """Write one stand-in for each of the other characters."""
         if self.keeps_slices(text):
             return text
-        kept = set(self.kept)
-        others = {ord(one): self.stand_ins[0] for one in set(text) - kept}
+        others = {ord(one): self.stand_ins[0] for one in set(text) - _set_of(self.kept)}
         return text.translate(others)
 
 

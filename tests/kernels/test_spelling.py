@@ -36,8 +36,10 @@ def test_spelling_is_that_of_the_definition(others: str) -> None:
         written = spell(text, places, STAND_INS)
         assert written == naive(text, kept)
         begins = [len(naive(text[:at], kept)) for at in range(len(text) + 1)]
-        assert places.places_of(numbers).tolist() == begins
-        assert [*map(places.place_of, numbers.tolist())] == begins
+        rows = np.stack((numbers, numbers), axis=1)
+        assert places.rows_of(rows).tolist() == [[at, at] for at in begins]
+        assert [*map(places.start_of, numbers.tolist())] == begins
+        assert [places.span_of(0, at)[1] for at in numbers.tolist()] == begins
         for place in range(begins[-1] + 3):
             assert places.character_at(place) == bisect_right(begins, place) - 1
         assert first_other(text, bits) == next(

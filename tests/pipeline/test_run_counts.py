@@ -16,7 +16,9 @@ BY_RUNS = [
     "llama 2", "mistral", "gemma", "gemma 3", "gemma 3, runs are added", "runs and a prefix",
     "words apart", "words apart, no prefix", "words apart, runs", "added tokens and a prefix",
     "added after the first", "gemma 3, some runs are added", "masks of all texts",
-    "a .model, as transformers 5 reads it",
+    "a .model, as transformers 5 reads it", "nllb", "nllb, as converted", "seamless",
+    "lower case, composed", "unknown, fused", "unknown, one by one", "unknown and a prefix",
+    "a .model, as transformers 5 reads it, composed",
 ]  # fmt: skip
 LETTERS = (
     "abehmty", "the()<>1.", "\u65e5\u672c\u8a9e", "\u0436\u0438a", "\u00e9e\u0301",

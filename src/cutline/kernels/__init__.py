@@ -68,6 +68,7 @@ Which kernel reads what, room by room; a room reads only rooms above it::
       splitting       text + scan of several patterns  -> pieces, split again and again; their ends
       images          normalized characters            -> their images: bytes, and where words end
       char_map        characters + images              -> the images of all, made when needed
+      run_images      text + char_map                  -> what becomes of its runs, for BPE
       reader          text + char_map                  -> words
       separators.pxd  images of blanks                 -> what lies between runs
       wordpiece       one word + trie                  -> its tokens, the longest first

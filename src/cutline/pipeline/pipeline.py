@@ -180,12 +180,26 @@ class Pipeline:
             at_start: whether it is at the start of a text.
         """
         counts = self.counting(allowed)
+        if not allowed and at_start and (changed := self._changed(text)) is not None:
+            yield changed
+            return
         for start, end, token in self.finder_of_raw.cut(text, counts):
             if token is not None:
                 yield token
             else:
                 yield from self._pieces_of_section(text[start:end], counts, start, at_start)
             at_start = True
+
+    def _changed(self, text: str) -> str | None:
+        """Return what becomes of a whole text without added tokens, if a kernel writes that."""
+        from cutline.kernels.words.run_images import ImageRules
+
+        rules = self.run_rules
+        if not isinstance(rules, ImageRules):
+            return None
+        if any(finder.may_find(text) for finder in self.ordinary_finders):
+            return None
+        return rules.changed(text)
 
     def _pieces_of_section(
         self, text: str, counts: Callable[[AddedToken], bool], place: int, at_start: bool
@@ -255,10 +269,18 @@ class Pipeline:
 
         return None if self._changes_all else run_rules(self.spec)
 
+    @cached_property
+    def _looks_for_changes(self) -> bool:
+        """Whether texts that do not change are found fast, and counted faster than by runs."""
+        steps = self.spec.normalizer
+        return self.spec.characters is None and all(isinstance(step, Form) for step in steps)
+
     def _count_runs(self, encoder: TextEncoder, text: str, *, at_start: bool) -> int:
         """Count the tokens of a text by its runs; -1: they are not known so."""
         rules = self.run_rules
         if rules is None or self.ordinary_of_raw.may_find(text):
+            return -1
+        if self._looks_for_changes and not self.changes_after(text):
             return -1
         return encoder._count_runs(text, rules, at_start)
 

@@ -2,6 +2,7 @@
 
 import sys
 from bisect import bisect_right
+from functools import cached_property
 from itertools import chain
 from operator import index
 from typing import Self
@@ -42,9 +43,9 @@ class SliceCounter:
     Raises:
         SurrogateError: (a ValueError) the text has a surrogate.
 
-    Cost: building encodes the text once and traces what changes, some 10 MB/s. A count encodes the
-    parts of the slice before its first safe split point and after its last one: nothing at most
-    ends of words, and the whole slice if it has none, as in a run of one letter.
+    Cost: the first count encodes the text once and traces what changes, some 10 MB/s. A count
+    encodes the parts of the slice before its first safe split point and after its last one: nothing
+    at most ends of words, and the whole slice if it has none, as in a run of one letter.
     """
 
     def __init__(self, pipeline: Pipeline, encoding: TextEncoder, text: str) -> None:
@@ -55,16 +56,28 @@ class SliceCounter:
         self._build()
 
     def _build(self) -> None:
-        """Make what counts are looked up in: tokens from the first safe split point to each."""
-        pipeline, encoding, text = self._pipeline, self._encoding, self._text
-        self._points = pipeline.safe_points.find(text, least_gap=1)
-        parts = changed_parts(pipeline, text, frozenset())
+        """Get ready; what counts are looked up in is made when one is asked for."""
+
+    @cached_property
+    def _points(self) -> list[int]:
+        """The safe split points."""
+        return self._pipeline.safe_points.find(self._text, least_gap=1)
+
+    @cached_property
+    def _before(self) -> NDArray[np.int64]:
+        """The tokens from the first safe split point to each."""
+        encoding, text = self._encoding, self._text
+        parts = changed_parts(self._pipeline, text, frozenset())
         _, spans = untrimmed_offsets(encoding, encoding._decoder_of_normalized, text, parts)
         # No token has characters on both sides of a point.
         before = np.searchsorted(spans[:, 0], self._points or [0])
-        self._before: NDArray[np.int64] = before - before[0]
-        # A slice is encoded like what comes after a point, unless its start is changed.
-        self._skipped = 0 if pipeline.changes_starts else 1
+        found: NDArray[np.int64] = before - before[0]
+        return found
+
+    @property
+    def _skipped(self) -> int:
+        """A slice is encoded like what comes after a point, unless its start is changed."""
+        return 0 if self._pipeline.changes_starts else 1
 
     @property
     def encoding(self) -> TextEncoder:

@@ -10,6 +10,7 @@ from cutline.counting import IntervalCounter, cutting
 from cutline.errors import BudgetError
 from cutline.pipeline.marked_fit import longest_fit_in_word
 from cutline.pipeline.pipeline import Pipeline
+from cutline.pipeline.run_counter import run_counter
 from cutline.pipeline.slice_counter import SliceCounter
 from cutline.pipeline.spelled import SpelledCounter, is_spelled
 from cutline.pipeline.word_ends import MarkingPipeline
@@ -23,7 +24,8 @@ _CHARACTERS_A_TOKEN = 8  # of the first window of `split_at`
 def _counter(pipeline: Pipeline, encoding: TextEncoder, text: str) -> SliceCounter:
     if is_spelled(pipeline, encoding, text):
         return SpelledCounter(pipeline, encoding, text)
-    return SliceCounter(pipeline, encoding, text)
+    counter = run_counter(pipeline, encoding, text)
+    return SliceCounter(pipeline, encoding, text) if counter is None else counter
 
 
 def intervals(

@@ -116,7 +116,7 @@ class SpelledCounter(SliceCounter):
         start, end = index(start), index(end)
         self._check_span(start, end)
         if self._places is not None:
-            start, end = self._places.place_of(start), self._places.place_of(end)
+            start, end = self._places.span_of(start, end)
         if start == end or not self._leads:
             return self._inner.count(start, end)
         edge = min(self._edge_after(start), end)
@@ -186,7 +186,7 @@ class SpelledCounter(SliceCounter):
         """
         rows = self._checked_rows(spans)
         if self._places is not None:
-            rows = self._places.places_of(rows)
+            rows = self._places.rows_of(rows)
         if not self._leads:
             return self._inner.count_many(rows)
         starts, ends = rows[:, 0], rows[:, 1]
@@ -229,7 +229,7 @@ class SpelledCounter(SliceCounter):
     def split_at(self, start: int, n: int) -> int:
         """Find the longest slice from a start that fits; see `SliceCounter.split_at`."""
         start, n = self._checked_start(start, n)
-        place = start if self._places is None else self._places.place_of(start)
+        place = start if self._places is None else self._places.start_of(start)
         if place == len(self._changed) or not self._leads:
             return self._back(self._inner.split_at(place, n))
         edge = self._edge_after(place)

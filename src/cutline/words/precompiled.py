@@ -29,6 +29,7 @@ _SHORT: Final = 6
 """Clusters with fewer bytes are looked up as a whole."""
 
 _KNOWN_CLUSTERS: Final = 4096
+_LOOKED_THROUGH: Final = 4096  # characters at a time, for one that is changed
 
 _FIRST_SYLLABLE: Final = 0xAC00
 _SYLLABLES: Final = 11172
@@ -390,6 +391,14 @@ class Precompiled:
 
     def keeps_slices(self, text: str) -> bool:
         """See `Step.keeps_slices`."""
+        singles, found = _parsed(self.charsmap).singles, set[str]()
+        for start in range(0, len(text), _LOOKED_THROUGH):
+            part = set(text[start : start + _LOOKED_THROUGH]) - found
+            if any(singles[ord(one)] != one for one in part):
+                return False
+            found |= part
+        if all(map(self.keeps, found)):
+            return True
         if self.apply(text) != text or text.translate(_parsed(self.charsmap).singles) != text:
             return False
         return self.acts_alone(text)

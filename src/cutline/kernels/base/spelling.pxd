@@ -16,4 +16,7 @@ cdef class SpelledPlaces:
     ) noexcept nogil
     cdef Py_ssize_t others_before(self, Py_ssize_t at) noexcept nogil
     cdef Py_ssize_t to_spelling(self, Py_ssize_t at) noexcept nogil
+    cdef Py_ssize_t to_start(self, Py_ssize_t at) noexcept nogil
+    cdef Py_ssize_t to_end(self, Py_ssize_t at) noexcept nogil
+    cdef bint becomes_nothing(self, Py_ssize_t start, Py_ssize_t end) noexcept nogil
     cdef Py_ssize_t to_text(self, Py_ssize_t place) noexcept nogil

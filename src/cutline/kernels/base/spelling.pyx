@@ -139,17 +139,21 @@ cdef class SpelledPlaces:
 
     Args:
         text: the text.
-        kept: a bit for each of the 0x110000 code points, the lowest first: others are spelled.
+        kept: a bit for each of the 0x110000 code points, the lowest first: others are spelled. None:
+            they are told otherwise.
 
     Cost: building is linear in the text; a place takes a search among the spelled characters, which
     take 16 bytes each.
     """
 
-    def __cinit__(self, str text not None, const uint8_t[::1] kept not None):
+    def __cinit__(self, str text not None, const uint8_t[::1] kept=None, *_):
         cdef Characters characters = characters_of(text)
-        cdef const uint8_t* bits = &kept[0]
+        cdef const uint8_t* bits
         cdef bint is_done
         self.n = characters.n
+        if kept is None:
+            return
+        bits = &kept[0]
         with nogil:
             is_done = self.find(&characters, bits, has_ascii(bits))
         if not is_done:
@@ -194,16 +198,31 @@ cdef class SpelledPlaces:
                 high = middle
         return low
 
-    def place_of(self, Py_ssize_t at):
-        """Where a character begins in the spelling."""
-        return self.to_spelling(at)
+    def start_of(self, Py_ssize_t at):
+        """Where the spelling of a slice starts that starts at a character."""
+        return self.to_start(at)
+
+    def span_of(self, Py_ssize_t start, Py_ssize_t end):
+        """Where the spelling of a slice starts and ends."""
+        cdef Py_ssize_t first = self.to_start(start)
+        return first, first if self.becomes_nothing(start, end) else max(first, self.to_end(end))
 
     def character_at(self, Py_ssize_t place):
-        """The last character that begins at a place of the spelling, or before."""
+        """The last character before which a slice may end whose spelling ends there, or before."""
         return self.to_text(place)
 
     cdef Py_ssize_t to_spelling(self, Py_ssize_t at) noexcept nogil:
         return at + self.beyond[self.others_before(at)]
+
+    cdef Py_ssize_t to_start(self, Py_ssize_t at) noexcept nogil:
+        return self.to_spelling(at)
+
+    cdef Py_ssize_t to_end(self, Py_ssize_t at) noexcept nogil:
+        return self.to_spelling(at)
+
+    cdef bint becomes_nothing(self, Py_ssize_t start, Py_ssize_t end) noexcept nogil:
+        """Whether a slice is empty, or so far as the two places do not tell."""
+        return start == end
 
     cdef Py_ssize_t to_text(self, Py_ssize_t place) noexcept nogil:
         cdef Py_ssize_t low = 0, high = self.count, middle
@@ -217,12 +236,19 @@ cdef class SpelledPlaces:
             return min(place, self.n)
         return min(max(self.others[low - 1], place - <Py_ssize_t> self.beyond[low]), self.n)
 
-    def places_of(self, characters):
-        """Where many characters begin: int64, from an array of these."""
-        others = <int64_t[:self.count + 1]> self.others
-        beyond = <int64_t[:self.count + 1]> self.beyond
-        before = np.searchsorted(np.asarray(others)[:-1], characters)
-        return characters + np.asarray(beyond)[before]
+    def rows_of(self, rows):
+        """Where the spellings of many slices start and end: int64, shape (n, 2), of such an array."""
+        cdef int64_t[:, ::1] found = np.array(rows, dtype=np.int64)
+        cdef Py_ssize_t row, start, end
+        with nogil:
+            for row in range(found.shape[0]):
+                start = self.to_start(found[row, 0])
+                end = start
+                if not self.becomes_nothing(found[row, 0], found[row, 1]):
+                    end = max(start, self.to_end(found[row, 1]))
+                found[row, 0] = start
+                found[row, 1] = end
+        return np.asarray(found)
 
     @property
     def nbytes(self):

@@ -10,13 +10,13 @@ from libc.stdlib cimport free
 
 from cutline.kernels.base.characters cimport Characters
 from cutline.kernels.base.common cimport (
-    NO_MEMORY, NOT_FOUND, grow, uint8_t, uint32_t, uint64_t,
+    NO_LIMIT, NO_MEMORY, NOT_FOUND, grow, uint8_t, uint32_t, uint64_t,
 )
 from cutline.kernels.breaks.few_breaks cimport FewCut, FewSums
 from cutline.kernels.cut.longest_fit cimport Cut, longest_fitting_prefix
 from cutline.kernels.encode.batches cimport EncoderState, OwnedState, Source
 from cutline.kernels.encode.run_counts cimport (
-    CHARACTER_BYTES, RunRules, Spelling, count_by_runs, prefix_of, spell_part,
+    CHARACTER_BYTES, ENTANGLED, RunRules, Spelling, count_by_runs, prefix_of, spell_part, write_slice,
 )
 from cutline.kernels.encode.runs cimport (
     LONGEST_PART, LOOKED_AT, NO_PREFIX, PartKey, Separators, count_of_part, keep_part,
@@ -49,6 +49,7 @@ cdef class RunSums(FewSums):
     def __cinit__(self, encoder, text, double most, RunRules rules not None):
         cdef OwnedState owned = self.encoder.take_state()
         owned.reserve_runs()
+        rules.prepare(text)
         self.rules = rules
         self.separators = rules.separators
         # Runs that end with lines are more, and slower to count, but give slices starts.
@@ -126,6 +127,8 @@ cdef class RunCut(FewCut):
         cdef Py_ssize_t written = 0, width
         cdef Cut cut
         cdef uint8_t character[CHARACTER_BYTES]
+        if spelling.images != NULL:
+            return self.longest_changed(start, end, n, self.separators.prefix if leads else NO_PREFIX)
         if not grow(<void**> &self.utf8, &self.utf8_bytes, CHARACTER_BYTES * part.n + 1, 1):
             return NO_MEMORY
         if leads and part.n > 0:
@@ -144,3 +147,56 @@ cdef class RunCut(FewCut):
             written += width
             start += 1
         return start
+
+    cdef Py_ssize_t longest_changed(
+        self, Py_ssize_t start, Py_ssize_t end, Py_ssize_t n, int prefix
+    ) noexcept nogil:
+        """What longest_alone does where a normalizer changes characters.
+
+        What becomes of a slice begins with what becomes of a shorter one, unless characters change
+        one another. So ends after the longest prefix of bytes that fits do not fit; of those before
+        it, which may, the last one is looked for.
+        """
+        cdef Py_ssize_t fitting, low = start, high = end, middle, written
+        cdef Cut cut
+        written = self.write(start, end, prefix, at_end=False)
+        if written < 0 and written != ENTANGLED:
+            return written
+        fitting = NO_LIMIT
+        if written >= 0:
+            self.search.text = self.utf8
+            self.search.n = written
+            self.search.prefixes.start = NOT_FOUND
+            cut = longest_fitting_prefix(&self.search, 0, n)
+            if cut.end < 0:
+                return cut.end
+            fitting = cut.end
+            while low < high:       # the last end that writes no more
+                middle = (low + high + 1) >> 1
+                written = self.write(start, middle, prefix, at_end=True)
+                if written < 0:
+                    return written
+                if written <= fitting:
+                    low = middle
+                else:
+                    high = middle - 1
+            end = low
+            if self.write(start, end, prefix, at_end=True) == fitting:
+                return end
+        while end > start:
+            written = self.count(start, end, prefix != NO_PREFIX)
+            if written < 0:
+                return written
+            if written <= n:
+                break
+            end -= 1
+        return end
+
+    cdef Py_ssize_t write(
+        self, Py_ssize_t start, Py_ssize_t end, int prefix, bint at_end
+    ) noexcept nogil:
+        """Write what becomes of a slice; see write_slice."""
+        return write_slice(
+            &self.rules.spelling, prefix, self.text, start, end, at_end, &self.utf8,
+            &self.utf8_bytes,
+        )

@@ -153,12 +153,16 @@ cdef class SpelledCut(CountedCut):
         self.limit_chunks(n, min_fill, kinds, renew)
         self.word_start = NOT_FOUND
 
-    cdef Py_ssize_t place_of(self, Py_ssize_t at) noexcept nogil:
-        """The place of a character in the changed text."""
-        return at if self.places is None else self.places.to_spelling(at)
+    cdef Py_ssize_t start_of(self, Py_ssize_t at) noexcept nogil:
+        """Where what a slice from a character on becomes starts in the changed text."""
+        return at if self.places is None else self.places.to_start(at)
+
+    cdef Py_ssize_t end_of(self, Py_ssize_t at) noexcept nogil:
+        """Where what a slice up to a character becomes ends there."""
+        return at if self.places is None else self.places.to_end(at)
 
     cdef Py_ssize_t character_at(self, Py_ssize_t place) noexcept nogil:
-        """The last character that begins at a place of the changed text, or before."""
+        """The last character up to which a slice may become what ends there, or before."""
         return place if self.places is None else self.places.to_text(place)
 
     cdef Py_ssize_t find_word(self, Py_ssize_t start, Py_ssize_t end) noexcept nogil:
@@ -178,7 +182,9 @@ cdef class SpelledCut(CountedCut):
         return self.word_end
 
     cdef Py_ssize_t last_place(self, Py_ssize_t start) noexcept nogil:
-        cdef Py_ssize_t first = self.place_of(start), word_end, at
+        cdef Py_ssize_t first = self.start_of(start), word_end, at
+        if first == self.n_changed:
+            return self.text.n      # nothing becomes of the rest
         word_end = self.find_word(first, self.n_changed)
         if word_end < 0:
             return word_end
@@ -191,12 +197,12 @@ cdef class SpelledCut(CountedCut):
     cdef Py_ssize_t longest_fit(self, Py_ssize_t start) noexcept nogil:
         cdef Py_ssize_t at = self.last_place(start), word_end, least, tokens
         cdef int fit
-        if at < 0:
+        if at < 0 or self.start_of(start) == self.n_changed:
             return at
-        word_end = self.find_word(self.place_of(start), self.n_changed)
+        word_end = self.find_word(self.start_of(start), self.n_changed)
         least = max(start, at - NEAR)
-        while at > least and self.place_of(at) >= word_end:
-            fit = fits(&self.limit, 1, word_end, self.place_of(at), &tokens)
+        while at > least and self.end_of(at) >= word_end:
+            fit = fits(&self.limit, 1, word_end, self.end_of(at), &tokens)
             if fit == FITS:
                 return at
             if fit == UNKNOWN:
@@ -205,8 +211,8 @@ cdef class SpelledCut(CountedCut):
         return UNKNOWN
 
     cdef Py_ssize_t tokens_between(self, Py_ssize_t start, Py_ssize_t end) noexcept nogil:
-        cdef Py_ssize_t first = self.place_of(start), last = self.place_of(end), word_end, tokens
-        if first == last:
+        cdef Py_ssize_t first = self.start_of(start), last = self.end_of(end), word_end, tokens
+        if last <= first or (self.places is not None and self.places.becomes_nothing(start, end)):
             return 0
         word_end = self.find_word(first, last)
         if word_end < 0:

@@ -514,6 +514,7 @@ cdef class Encoder:
         cdef Py_ssize_t total
         if not at_start:
             separators.prefix = NO_PREFIX
+        rules.prepare(text)
         owned = self.take_state()
         if characters.n >= LEAST_WITH_TAIL:
             owned.reserve_runs()

@@ -13,22 +13,31 @@ from libc.stdint cimport int32_t
 
 from cutline.kernels.base.characters cimport Unit, char_at, write_utf8
 from cutline.kernels.base.common cimport (
-    INTERRUPTED, NO_LIMIT, NO_MEMORY, UNKNOWN, grow, memcpy, memset, uint16_t,
+    INTERRUPTED, NO_LIMIT, NO_MEMORY, UNKNOWN, grow, memcpy, memmove, memset, uint16_t,
 )
 from cutline.kernels.base.signals cimport is_interrupted
 from cutline.kernels.encode.batches cimport Batch, count_batch, count_short, fill_batch, use_lanes
 from cutline.kernels.encode.few_starts cimport add_few_start, end_starts
 from cutline.kernels.encode.runs cimport (
-    A_BLANK, LEAST_WITH_TAIL, NO_PREFIX, RUNS, TOO_MANY_BLANKS, Runs, find_runs, keep_count,
+    A_BLANK, A_BLANK_IF_NONE, LEAST_WITH_TAIL, NO_PREFIX, RUNS, TOO_MANY_BLANKS, Runs, find_runs,
+    keep_count,
 )
 
 cdef enum:
     NO_RUN = -1                 # instead of the number of a run: the end of the text
     RUNS_A_START = 2            # or more
+    # The lead of a run at which no slice may begin to be counted: it is counted with the one before,
+    # or characters of that one change one another.
+    GOES_ON = -2
+    # Of a text whose runs are mostly entangled, all is normalized at once: one in four, and so many.
+    MOST_ENTANGLED = 32
+    LEAST_PLAIN = 4
 
 # Runs that were not found, one after another in state.utf8.
 cdef struct Missed:
     Py_ssize_t count, n_bytes
+    bint is_open                # the next run goes on
+    Py_ssize_t most_entangled   # LEAST_PLAIN for each run that may be; below 0: too many were
     Py_ssize_t ends[RUNS + 1]
     Py_ssize_t runs[RUNS + 1]
 
@@ -48,7 +57,7 @@ cdef class RunRules:
 
     def __cinit__(
         self, const uint8_t[::1] kept not None, const uint8_t[::1] after_lines,
-        str stand_ins not None, str blank not None, int prefix
+        str stand_ins not None, str blank not None, int prefix, *_
     ):
         self.held = kept
         self.spelling.kept = &kept[0]
@@ -60,6 +69,11 @@ cdef class RunRules:
         self.separators.other = ord(blank)
         self.separators.prefix = prefix
         self.separators.lead_runs = self.separators.are_known = True
+        self.are_known = True
+
+    cdef int prepare(self, str text) except -1:
+        """Get ready for the characters of a text."""
+        return 0
 
 
 cdef Py_ssize_t count_by_runs(
@@ -77,19 +91,35 @@ cdef Py_ssize_t count_by_runs(
     cdef Py_ssize_t at = 0, begun, total = 0, added, status, lead
     if text.n == 0:
         return 0
+    missed.is_open = False
+    missed.most_entangled = MOST_ENTANGLED
     while text.n >= LEAST_WITH_TAIL:
         begun = at
         find_runs(runs, text, at, separators[0], state.run_lines, state.run_mask, &state.run_store)
+        if missed.is_open:
+            runs.leads[0] = GOES_ON
+            missed.is_open = False
+        if begun == 0 and spelling.images != NULL:
+            look_at_first(runs, separators.prefix, spelling, text)
         if runs.count == 0:
             break
-        at = runs.edges[2 * runs.count - 1]
         added = runs.total
         if not runs.are_known:
-            added = count_others(
-                bpe, source, state, separators.prefix, spelling, &missed, text, begun
-            )
+            if spelling.images == NULL:
+                added = count_others(
+                    bpe, source, state, separators.prefix, spelling, &missed, text, begun
+                )
+            else:
+                added = count_spans(
+                    bpe, source, state, separators.prefix, spelling, &missed, text, begun
+                )
+                if missed.most_entangled < 0 and (starts == NULL or not spelling.stays_solid):
+                    return UNKNOWN
             if added < 0:
                 return added
+            if runs.count == 0:
+                break
+        at = runs.edges[2 * runs.count - 1]
         if starts != NULL:
             status = add_starts(starts, runs, begun, total)
             if status < 0:
@@ -99,8 +129,20 @@ cdef Py_ssize_t count_by_runs(
             return INTERRUPTED
     # What comes after the last run that was found.
     missed.count = missed.n_bytes = 0
-    lead = prefix_of(text, separators.prefix, spelling) if at == 0 else 0
-    added = write_part(state, spelling, &missed, text, lead, at, text.n, NO_RUN)
+    lead = 0
+    if spelling.images == NULL:
+        if at == 0:
+            lead = prefix_of(text, separators.prefix, spelling)
+        added = write_part(state, spelling, &missed, text, lead, at, text.n, NO_RUN)
+    else:
+        added = write_slice(
+            spelling, separators.prefix if at == 0 else NO_PREFIX, text, at, text.n, True,
+            &state.utf8, &state.utf8_bytes,
+        )
+        if added >= 0:
+            missed.n_bytes = added
+            end_part(&missed, NO_RUN)
+            added = 0
     if added == 0:
         added = UNKNOWN
         if missed.n_bytes == lead + text.n - at:
@@ -118,7 +160,7 @@ cdef Py_ssize_t add_starts(
     """Add some of the places where runs start, the first of which is `at`. NO_MEMORY or UNKNOWN."""
     cdef Py_ssize_t run = 0, last, status
     while run < runs.count:
-        if at - starts.last >= starts.gap:
+        if at - starts.last >= starts.gap and runs.leads[run] != GOES_ON:
             status = add_few_start(starts, at, total)
             if status < 0:
                 return status
@@ -154,6 +196,123 @@ cdef Py_ssize_t count_others(
             return added
     added = count_missed(bpe, source, state, missed)
     return total + added if added >= 0 else added
+
+
+cdef void look_at_first(
+    Runs* runs, int prefix, const Spelling* spelling, const Characters* text
+) noexcept nogil:
+    """A text that begins with what becomes a blank gets no prefix: its first run is another one."""
+    if runs.count and prefix == A_BLANK_IF_NONE and (
+        runs.edges[0] == 0 and not spelling.may_end(spelling.images, char_at(text, 0), True)
+    ):
+        runs.counts[0] = UNKNOWN
+        runs.leads[0] = TOO_MANY_BLANKS
+        runs.are_known = False
+
+
+cdef Py_ssize_t count_spans(
+    const Bpe* bpe, Source* source, EncoderState* state, int prefix, const Spelling* spelling,
+    Missed* missed, const Characters* text, Py_ssize_t begun
+) noexcept nogil:
+    """What count_others does, where a normalizer changes characters. A run that does not end with
+    its last character is counted together with those after it; if no other follows, it is left out.
+    """
+    cdef Runs* runs = state.runs
+    cdef Py_ssize_t run = 0, last, next_one, total = 0, added
+    cdef bint is_plain = True
+    missed.count = missed.n_bytes = 0
+    missed.most_entangled += runs.count
+    while run < runs.count:
+        if runs.counts[run] >= 0:
+            total += runs.counts[run]
+            run += 1
+            continue
+        last = run
+        while last < runs.count and not spelling.may_end(
+            spelling.images, char_at(text, runs.edges[2 * last + 1] - 1), False
+        ):
+            last += 1
+        if last == runs.count:
+            runs.count = run
+            missed.is_open = runs.leads[run] == GOES_ON
+            break
+        added = write_span(
+            state, prefix if begun == 0 and run == 0 else NO_PREFIX, spelling, missed, text,
+            runs.edges[2 * run - 1] if run > 0 else begun, runs.edges[2 * last + 1], &is_plain,
+        )
+        if added < 0:
+            return added
+        for next_one in range(run, last):
+            runs.counts[next_one] = 0
+            runs.leads[next_one + 1] = GOES_ON
+        if not is_plain:
+            missed.most_entangled -= LEAST_PLAIN
+            # It is not kept, and what of it is in a slice may become something else.
+            if runs.leads[run] != GOES_ON:
+                runs.leads[run] = TOO_MANY_BLANKS
+        if not is_plain and not spelling.stays_solid:
+            missed.is_open = last + 1 == runs.count
+            if not missed.is_open:
+                runs.leads[last + 1] = GOES_ON
+        end_part(missed, last)
+        run = last + 1
+    added = count_missed(bpe, source, state, missed)
+    return total + added if added >= 0 else added
+
+
+cdef inline Py_ssize_t write_span(
+    EncoderState* state, int prefix, const Spelling* spelling, Missed* missed,
+    const Characters* text, Py_ssize_t start, Py_ssize_t end,
+    bint* is_plain      # out: whether no characters change one another
+) noexcept nogil:
+    """Write text[start:end], which a blank follows. Returns 0 or a status; see count_by_runs."""
+    cdef bint is_closed = True
+    cdef Py_ssize_t n = spelling.write(
+        spelling.images, text, start, end, False, &state.utf8, &state.utf8_bytes, missed.n_bytes
+    )
+    is_plain[0] = n != ENTANGLED
+    if n == ENTANGLED:
+        n = spelling.write_entangled(
+            spelling.images, text, start, end, False, &state.utf8, &state.utf8_bytes,
+            missed.n_bytes, &is_closed,
+        )
+        if not is_closed and n >= 0:
+            return UNKNOWN
+    if n > 0 and prefix != NO_PREFIX:
+        n = put_prefix(prefix, &state.utf8, &state.utf8_bytes, missed.n_bytes, n)
+    if n < 0:
+        return n
+    missed.n_bytes += n
+    return 0
+
+
+cdef Py_ssize_t put_prefix(
+    int prefix, uint8_t** out, Py_ssize_t* slots, Py_ssize_t at, Py_ssize_t n
+) noexcept nogil:
+    """Put a prefix before n bytes, if they get one. Returns how many there are, or NO_MEMORY."""
+    if prefix == A_BLANK_IF_NONE and out[0][at] == c" ":
+        return n
+    if not grow(<void**> out, slots, at + n + 1, 1):
+        return NO_MEMORY
+    memmove(out[0] + at + 1, out[0] + at, n)
+    out[0][at] = c" "
+    return n + 1
+
+
+cdef Py_ssize_t write_slice(
+    const Spelling* spelling, int prefix, const Characters* text, Py_ssize_t start, Py_ssize_t end,
+    bint at_end, uint8_t** out, Py_ssize_t* slots
+) noexcept nogil:
+    """Write what becomes of a slice, which is a text by itself if it is `at_end`; or a status."""
+    cdef bint is_closed
+    cdef Py_ssize_t n = spelling.write(spelling.images, text, start, end, at_end, out, slots, 0)
+    if n == ENTANGLED and at_end:
+        n = spelling.write_entangled(
+            spelling.images, text, start, end, True, out, slots, 0, &is_closed
+        )
+    if n > 0 and prefix != NO_PREFIX:
+        n = put_prefix(prefix, out, slots, 0, n)
+    return n
 
 
 cdef Py_ssize_t prefix_of(
@@ -270,7 +429,7 @@ cdef Py_ssize_t count_missed(
             run = missed.runs[part]
             if run != NO_RUN:
                 state.runs.counts[run] = <int32_t> told
-                if state.stores and state.runs.leads[run] != TOO_MANY_BLANKS:
+                if state.stores and state.runs.leads[run] >= 0:
                     keep_count(state.runs, run, &state.run_store, <uint32_t> told)
             told = before + batch.totals[piece]
             part += 1

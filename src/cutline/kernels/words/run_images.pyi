@@ -1,0 +1,35 @@
+from collections.abc import Callable
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cutline.kernels.base.spelling import SpelledPlaces
+from cutline.kernels.encode.run_counts import RunRules
+from cutline.kernels.words.char_map import CharMap
+
+class ImageRules(RunRules):
+    def __new__(
+        cls,
+        kept: NDArray[np.uint8],
+        after_lines: None,
+        stand_ins: str,
+        blank: str,
+        prefix: int,
+        char_map: CharMap,
+        closes: NDArray[np.uint8],
+        fused: str,
+        strips_end: bool,
+        normalize: Callable[[str, bool], bytes],
+        stays_solid: bool,
+    ) -> Self: ...
+    def changed(self, text: str) -> str | None: ...
+    def is_entangled(self, text: str) -> bool: ...
+    @property
+    def are_known(self) -> bool: ...
+
+class ImagePlaces(SpelledPlaces):
+    @property
+    def nbytes(self) -> int: ...
+
+def change_text(rules: ImageRules, text: str) -> tuple[str, ImagePlaces] | None: ...

@@ -1,0 +1,148 @@
+"""Counts by runs where a normalizer changes characters: a run is written by their images.
+
+Its tokens depend on it and its leading blanks alone, unless its characters change one another: then
+it is normalized as a string each time. Source: docs/tokenizers.md, "Counts by runs".
+"""
+
+import re
+from functools import lru_cache, partial
+from operator import or_
+from typing import Final
+
+import numpy as np
+
+from cutline.errors import PatternError, VocabularyError
+from cutline.kernels.words.char_map import CharMap
+from cutline.kernels.words.run_images import ImageRules
+from cutline.normalizing import Form, Lower, Prepend, Spell, Step, Strip, Unknown, normalize
+from cutline.pretokenize.neighbours import Neighbours
+from cutline.words.char_rules import CharRules
+from cutline.words.neighbours import LEFT, RIGHT
+from cutline.words.splitting import Metaspace
+
+__all__ = ["NO_CHARACTER", "image_rules"]
+
+_BLANK: Final = " "
+_A_BLANK: Final = 1
+_WHITE: Final = 32  # of an image: it is a blank of a run that counts as one
+_KNOWN_PARTS: Final = 4096
+_SHORT: Final = 32  # characters
+NO_CHARACTER: Final = "\U0010fffe"
+"""Instead of one that is written as a blank."""
+
+
+def image_rules(
+    steps: tuple[Step, ...],
+    last: tuple[Step, ...],
+    written: str,
+    prefix: int,
+    neighbours: Neighbours,
+) -> ImageRules | None:
+    """Return how runs are counted by images; None: their counts might not add up.
+
+    Args:
+        steps: of the normalizer, but for
+        last: those after which no character changes, but for how it is written.
+        written: what is written as a blank then, too; or NO_CHARACTER.
+        prefix: what is put before a text, as kernels take it.
+        neighbours: which characters are in different pieces.
+    """
+    blank = int(neighbours.classes_in(_BLANK)[0])
+    closes = neighbours.apart[:, blank] & neighbours.in_pieces
+    try:
+        rules = CharRules(steps, (Metaspace("never", True, written),), None)
+    except (VocabularyError, PatternError):
+        return None
+    if not closes.any() or not neighbours.is_alone(blank) or not _are_simple(rules):
+        return None
+    if rules.collapses:
+        if prefix == _A_BLANK:
+            return None  # before one that is there already, too
+        closes[blank] = False
+    class_of, _ = neighbours.tables_of(neighbours.apart)
+    spelling = next((one for one in last if isinstance(one, Spell | Unknown)), None)
+    made = ImageRules(
+        np.zeros(1, dtype=np.uint8),
+        None,
+        _BLANK,
+        written,
+        prefix,
+        CharMap(partial(_characters, rules, spelling, written), rules.maker),
+        np.packbits(closes[class_of], bitorder="little"),
+        spelling.stand_ins if isinstance(spelling, Unknown) and spelling.fuses else "",
+        rules.strips_end,
+        _Normalizer((*steps, *last)),
+        _stay_solid(steps),
+    )
+    return made if made.are_known else None
+
+
+def _are_simple(rules: CharRules) -> bool:
+    """Return whether blanks are apart from what is beside them, whatever changes that.
+
+    At most one step looks at neighbours, so that characters of which a blank is no neighbour for it
+    never change with one.
+    """
+    looking = [flags_of for flags_of in rules._flaggers if flags_of is not None]
+    if len(looking) > 1 or rules._collapses_first:
+        return False
+    return not (any(rules.strips_raw) or rules.last_strip.left)
+
+
+def _stay_solid(steps: tuple[Step, ...]) -> bool:
+    """Return whether what ends in a character that closes runs closes them, whatever is before.
+
+    A normal form removes nothing, and what composes, or is moved among marks, is no white space.
+    """
+    return all(isinstance(step, Form | Lower) for step in steps)
+
+
+def _characters(
+    rules: CharRules, spelling: Spell | Unknown | None, written: str, block: int
+) -> tuple[list[str], bytearray]:
+    """Return what characters of a block become as they are encoded, and how they interact."""
+    texts, flags = rules.characters(block)
+    flags = bytearray(
+        flag | (_WHITE if text == _BLANK else 0) for flag, text in zip(flags, texts, strict=True)
+    )
+    if rules.strips_end or written == NO_CHARACTER:
+        # It is a blank that is not cut off, or none.
+        apart = [LEFT | RIGHT if written in text else 0 for text in texts]
+        flags = bytearray(map(or_, flags, apart))
+    if spelling is None:
+        return texts, flags
+    others = {one for one in set("".join(texts)) - {written} if not spelling.keeps(one)}
+    if not others:
+        return texts, flags
+    instead = {ord(one): _spelled(spelling, one) for one in others}
+    texts = [text.translate(instead) for text in texts]
+    if isinstance(spelling, Unknown) and spelling.fuses:
+        several = re.compile(f"{spelling.stand_ins}{{2,}}")
+        texts = [several.sub(spelling.stand_ins, text) for text in texts]
+    return texts, flags
+
+
+def _spelled(spelling: Spell | Unknown, character: str) -> str:
+    return spelling.stand_ins if isinstance(spelling, Unknown) else spelling.apply(character)
+
+
+class _Normalizer:
+    """Normalizes parts of a text for which no prefix is due, and keeps what short ones become.
+
+    Args:
+        steps: all of the tokenizer.
+    """
+
+    def __init__(self, steps: tuple[Step, ...]) -> None:
+        self._steps = tuple(one for one in steps if not isinstance(one, Prepend))
+        self._inside = tuple(one for one in self._steps if not isinstance(one, Strip))
+        self._known = lru_cache(_KNOWN_PARTS)(self._normal)
+
+    def __call__(self, part: str, at_end: bool) -> bytes:
+        """Normalize a part, which may end the text."""
+        if at_end:
+            return normalize(part, self._steps).encode()
+        return self._known(part) if len(part) <= _SHORT else self._normal(part)
+
+    def _normal(self, part: str) -> bytes:
+        return normalize(part, self._inside).encode()

@@ -9,15 +9,27 @@ from typing import Any
 import pytest
 
 import cutline
+from cutline.counting.recounted import RecountedAppender
+from cutline.words.precompiled import Precompiled
 from tests.grown import check_growth, settle_at_once
 from tests.words.charsmaps import charsmap
 from tests.words.configurations import CONFIGURATIONS, RUNS
 from tests.words.test_char_rules import AWKWARD, SCALARS
-from tests.words.tokenizers_of import LETTERS, MODELS, both
+from tests.words.tokenizers_of import LETTERS, MODELS, both, tokenizer_of
 
 tokenizers = pytest.importorskip("tokenizers", reason="the oracle of these tests")
 
 CASES = [(kind, name) for kind in MODELS for name in CONFIGURATIONS]
+CLUSTERS = (  # of marks, pictographs, consonants, syllables, flags, prefixes
+    "\u0301\u0302",
+    "\xa9\u200d\u0301\xae\u0903",
+    "\xa9\u200d\xae",
+    "\u0916\u094d\u0915\u0301\u0903e",
+    "\u1100\u1161\u0301",
+    "\U0001f1e6\u0301\u200de",
+    "\u0600\u0301e",
+    "e\u0301\u0302\U0001d165\u034f",
+)
 # Long words, blanks of all kinds around them, and characters that change one another all along.
 POOLS = (
     "abcde",
@@ -36,6 +48,7 @@ POOLS = (
     "\u0600\u0302a\u200b",
     "\x00\u200ba \v",
     "5.,a\u2581",
+    *CLUSTERS,
     LETTERS,
     AWKWARD,
 )
@@ -65,6 +78,47 @@ def test_a_growing_text_is_counted_like_the_whole(kind: str, name: str, tmp_path
     oracle, encoding = both(kind, name, rng, tmp_path)
     for _ in range(30):
         check_growth(oracle, encoding, rng, parts_of(rng))
+
+
+@pytest.mark.usefixtures("settles_at_once")
+@pytest.mark.parametrize("kind", MODELS)
+@pytest.mark.parametrize("name", ["xlm-r", "t5", "precompiled, bert", "metaspace without splits"])
+def test_clusters_without_end_are_settled(
+    kind: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng, found = random.Random(f"{kind}{name}"), list[str | None]()
+    _, encoding = both(kind, name, rng, tmp_path)
+    stand_in = Precompiled.stand_in
+
+    def noted(text: str) -> str | None:
+        found.append(stand_in(text))
+        return found[-1]
+
+    monkeypatch.setattr(Precompiled, "stand_in", staticmethod(noted))
+    for _ in range(150):
+        pool, text, grown = rng.choice(CLUSTERS), "", encoding.appender()
+        for _ in range(rng.randint(3, 12)):
+            part = "".join(rng.choices(pool, k=rng.choice((1, 3, 10, 20))))
+            if rng.random() < 0.1:
+                part = rng.choice("e \U0001f600\u0916\u1161") + part
+            text += part
+            grown.append(part)
+            assert grown.count == encoding.count(text), ascii(text)
+    assert sum(one is not None for one in found) > 100
+
+
+@pytest.mark.parametrize("kind", MODELS)
+@pytest.mark.parametrize("name", ["xlm-r", "t5", "bert uncased"])
+@pytest.mark.parametrize("pattern", ["\u0301", "\u0301\u0323", "\U0001f469\u200d"], ids=ascii)
+def test_long_clusters_grow_in_linear_time(kind: str, name: str, pattern: str) -> None:
+    """What is counted anew stays short."""
+    encoding = cutline.Encoding.from_tokenizers(tokenizer_of(kind, name, random.Random(name)))
+    grown, text = encoding.appender(), "e" + 6_000 // len(pattern) * pattern
+    for character in text:
+        grown.append(character)
+    assert grown.count == encoding.count(text)
+    assert isinstance(grown, RecountedAppender)
+    assert len(text) - grown._settled[-1][0] < 200
 
 
 @pytest.mark.exhaustive

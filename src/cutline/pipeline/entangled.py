@@ -83,7 +83,7 @@ class _Window:
         self._begins = begins
         self._prefixes = pipeline.prefixes_of(text)
         self._starts = [0]  # of stretches whose marks may change one another
-        if pipeline.marks_cover is not None:
+        if len(text) > _MANY_MARKS and pipeline.marks_cover is not None:
             self._starts += pipeline.rules.begin_anew(text)
         self._refused: tuple[int, str] | None = None
 

@@ -27,16 +27,24 @@ class SettledWords:
         words: has read the beginning.
         held: what of it is not read yet: it goes before what comes next.
         begins: nothing is read yet.
+        context: stands for the beginning, where what comes next joins its last cluster.
     """
 
     reach = 1  # the character after a beginning decides whether it is settled
 
     def __init__(
-        self, pipeline: WordPipeline, words: GrowingWords, held: str = "", *, begins: bool
+        self,
+        pipeline: WordPipeline,
+        words: GrowingWords,
+        held: str = "",
+        *,
+        begins: bool,
+        context: str = "",
     ) -> None:
         self._pipeline = pipeline
         self._words = words
         self._held = held
+        self._context = context
         self._begins = begins
         rules = pipeline.rules
         raw_strip = pipeline._strips_raw and rules.strips_raw[1]
@@ -47,16 +55,36 @@ class SettledWords:
     def settle(self, more: str) -> "tuple[int, SettledWords] | None":
         """Settle more of a text; see `Settled`."""
         pipeline, text = self._pipeline, self._held + more
-        place = self._last_settled(text)
-        if place == 0 or place < len(self._held):
+        place = self._last_settled(self._context + text) - len(self._context)
+        if place <= 0 or place < len(self._held):
+            if (inside := self._inside_cluster(text)) is not None:
+                return len(more), inside
             held = self._shortened(text)
             if 2 * len(held) > len(text):
                 return None
-            return len(more), SettledWords(pipeline, self._words, held, begins=self._begins)
+            return len(more), SettledWords(
+                pipeline, self._words, held, begins=self._begins, context=self._context
+            )
+        return place - len(self._held), SettledWords(
+            pipeline, self._gone_on(text[:place]), begins=False
+        )
+
+    def _gone_on(self, text: str) -> GrowingWords:
+        """Read what is settled next."""
         words = self._words.copy()
-        for part, is_normal in self._parts(text[:place], ends=False):
+        for part, is_normal in self._parts(text, ends=False):
             words.go_on(part, is_normal)
-        return place - len(self._held), SettledWords(pipeline, words, begins=False)
+        return words
+
+    def _inside_cluster(self, text: str) -> "SettledWords | None":
+        """Settle all of a text that ends inside a long cluster, whatever joins that."""
+        pipeline, whole = self._pipeline, self._context + text
+        context = pipeline.rules.stand_in(whole)
+        if context is None or 2 * len(context) > len(whole):
+            return None
+        if self._strips and normalize(whole[-1], pipeline.rules.char_steps).strip(SPACE) == "":
+            return None
+        return SettledWords(pipeline, self._gone_on(text), begins=False, context=context)
 
     def _shortened(self, text: str) -> str:
         """Return a text that stands for another one, in which nothing can be settled."""
@@ -70,7 +98,7 @@ class SettledWords:
         """Count the tokens of the text if it ends like this."""
         rest = self._held + rest
         kept, _ = self._pipeline._stripped(rest, self._begins)
-        tokens = self._words.count_with(kept, False)
+        tokens = -1 if self._context else self._words.count_with(kept, False)
         if tokens >= 0:
             return tokens
         words = self._words.copy()
@@ -89,13 +117,18 @@ class SettledWords:
             text, _ = pipeline._stripped(text, begins)
         elif begins and pipeline._strips_raw and pipeline.rules.strips_raw[0]:
             text = text.lstrip(SPACE)
-        parts = []
+        parts, steps = [], pipeline.rules.char_steps
+        text, done = self._context + text, len(self._context)
+        known = len(normalize(self._context, steps))  # characters that are read already
         for start, end, is_entangled in pipeline._parts(text):
-            part = text[start:end]
-            if is_entangled:
+            if done and end <= done and end < len(text):
+                continue
+            is_joined = start < done
+            part = text[0 if is_joined else start : end]
+            if is_entangled or is_joined:
                 strip = pipeline.strip_at(begins and start == 0, ends and end == len(text))
-                part = strip.apply(normalize(part, pipeline.rules.char_steps))
-            parts.append((part, is_entangled))
+                part = strip.apply(normalize(part, steps)[known if is_joined else 0 :])
+            parts.append((part, is_entangled or is_joined))
         return parts
 
     def _last_settled(self, text: str) -> int:

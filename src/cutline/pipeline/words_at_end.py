@@ -65,13 +65,27 @@ class WordsAtEnd:
         pipeline, encoding = self._pipeline, self._encoding
         found = self._after_point(more) or self._inside_word(more)
         if found is None:
-            return None
+            return self._without_vanished(more)
         place, reach, filler = found
         tokens = encoding.count(more + self._filler) - encoding.count(more[:place] + filler)
         made = normalize(more[place:], pipeline.rules.char_steps)
         n_bytes = self._n_bytes + len(made.encode())
         return len(more) - place, WordsAtEnd(
             pipeline, encoding, self._points, self._tokens + tokens, filler, n_bytes, reach
+        )
+
+    def _without_vanished(self, more: str) -> "tuple[int, WordsAtEnd] | None":
+        """Settle text most of which vanishes: what stays is one with what is settled."""
+        pipeline = self._pipeline
+        if pipeline.ordinary_finders or pipeline.strips:
+            return None
+        held = pipeline.rules.without_vanished(more)
+        if 2 * len(held) > len(more):
+            return None
+        n_bytes = self._n_bytes + len(normalize(held, pipeline.rules.char_steps).encode())
+        filler = held + self._filler
+        return len(more), WordsAtEnd(
+            pipeline, self._encoding, self._points, self._tokens, filler, n_bytes, self.reach
         )
 
     def count_with(self, rest: str) -> int | None:

@@ -31,6 +31,11 @@ class BeginsAnew(dict[str, bool]):
         self.clusters_first = bool(steps) and isinstance(steps[0], Precompiled)
         self._following = dict[str, bool]()
 
+    @property
+    def cuts_clusters(self) -> bool:
+        """Whether a character map comes first, and nothing else looks at neighbours."""
+        return self.clusters_first and self._last == 0
+
     @classmethod
     def inside(cls, steps: Iterable[Step]) -> "BeginsAnew":
         """Return it for a normalizer, of which all act inside a text but Prepend and Strip."""
@@ -73,7 +78,7 @@ class BeginsAnew(dict[str, bool]):
         """Decide for a character; where its place in clusters is known, from step 1 on."""
         if start and self._last:  # the map must be the last one that looks
             return False
-        for place, step in enumerate(self._steps):
+        for place, step in enumerate(self._steps[: self._last + 1]):
             if self._looking[place] and place >= start and not self._begins(place, text[0]):
                 return False
             text = step.apply(text)

@@ -3,7 +3,8 @@
 import re
 from collections.abc import Callable, Sequence
 from copy import copy
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
+from itertools import pairwise
 from operator import or_
 from typing import Final, NamedTuple
 
@@ -13,13 +14,13 @@ from cutline.errors import PatternError, VocabularyError
 from cutline.kernels.words.images import ImageMaker
 from cutline.normalizing import SPACE, Form, Lower, Prepend, Replace, Step, Strip
 from cutline.pretokenize.charset import CODE_POINTS
-from cutline.words.beginnings import BeginsAnew
+from cutline.words.beginnings import BeginsAnew, looks
 from cutline.words.characters import members_of
 from cutline.words.first_word import keeps_start
 from cutline.words.neighbours import LEFT, NO_CHARACTER, RIGHT, flagger
 from cutline.words.precompiled import Precompiled
 from cutline.words.splitting import Metaspace, SplitClass, Splitter, WhitespaceSplit
-from cutline.words.steps import Collapse, CollapseWhite
+from cutline.words.steps import Collapse, CollapseWhite, removes_accents
 
 __all__ = ["CharRules", "Image"]
 
@@ -261,16 +262,20 @@ class CharRules:
         """
         return self._begins_anew.places(text)
 
+    def stand_in(self, text: str) -> str | None:
+        """Return what stands for a text that is settled; None: more text may change its end.
+
+        What comes after either one becomes the same, and nothing joins it to what is before.
+        """
+        return Precompiled.stand_in(text) if self._begins_anew.cuts_clusters else None
+
     def without_vanished(self, text: str) -> str:
-        """Return a text without what the first step removes: nothing else sees it."""
-        if not self.char_steps or self._flaggers[0] is not None:
-            return text
+        """Return a text without some of what vanishes: nothing else becomes another thing then."""
         return "".join(filter(self._stays, text))
 
     @cached_property
     def _stays(self) -> Callable[[str], bool]:
-        first = self.char_steps[0]
-        return lru_cache(_BLOCK)(lambda character: first.apply(character) != "")
+        return lru_cache(_BLOCK)(partial(_stays, self.char_steps))
 
     def begins_anew(self, text: str, place: int) -> bool:
         """Return whether a place, which is not 0, is one of them; two characters decide."""
@@ -317,6 +322,25 @@ class CharRules:
             lambda found: blank if found[0].startswith(_RUN) else _END,
             text,
         )
+
+
+def _stays(steps: tuple[Step, ...], character: str) -> bool:
+    """Return whether a character is there when steps look at neighbours, and is no mark that goes.
+
+    Marks that are sorted, and removed by the next step, leave the order of others as it is.
+    """
+    for step, following in pairwise((*steps, None)):
+        assert step is not None
+        if isinstance(step, Form) and removes_accents(following):
+            made = step.apply(character)
+            goes = following is not None and not following.apply(made)
+            return not (goes and all(map(step.is_ordered, made)))
+        if looks(step):
+            return True
+        character = step.apply(character)
+        if not character:
+            return False
+    return True
 
 
 # Splitting

@@ -28,6 +28,9 @@ __all__ = ["Precompiled"]
 _SHORT: Final = 6
 """Clusters with fewer bytes are looked up as a whole."""
 
+_LAST: Final = 3
+"""Of a long cluster that goes on, so many characters are told apart by their places."""
+
 _KNOWN_CLUSTERS: Final = 4096
 _LOOKED_THROUGH: Final = 4096  # characters at a time, for one that is changed
 
@@ -290,6 +293,27 @@ class Precompiled:
             sizes = accumulate(len(one.encode()) for one in text[start : min(end, start + _SHORT)])
             n = next((n for n, size in enumerate(sizes, 1) if size >= _SHORT), end + 1 - start)
             yield start, start + n, end
+
+    @staticmethod
+    def stand_in(text: str) -> str | None:
+        """Return what stands for a text before others; None: it does not end in a long cluster.
+
+        What joins the cluster depends on its last character that joins none and on which ones
+        follow, whatever their order and number, up to the last ones.
+        """
+        joins = chars_of("joins")
+        places = [at for at, one in enumerate(text) if ord(one) not in joins]
+        for base in reversed(places or [0]):
+            few = text[base + 1 : -_LAST]
+            if few and places and base < places[-1]:
+                return None
+            found = text[base : base + 1] + "".join(dict.fromkeys(few)) + text[base + 1 :][-_LAST:]
+            if len(found.encode()) >= _SHORT:
+                last = next(Precompiled.clusters(found), None)
+                return (
+                    found if last is not None and last[0] == 0 and last[2] == len(found) else None
+                )
+        return None
 
     @staticmethod
     def all_join(text: str) -> bool:

@@ -10,7 +10,15 @@ from cutline.kernels.words.classes import change_members
 from cutline.normalizing import SPACE, Traced, blocks, of_each
 from cutline.words.characters import ClassName, chars_of, members_of
 
-__all__ = ["ByCharacter", "Collapse", "CollapseWhite", "Kind", "ReplaceEach", "without_surrogates"]
+__all__ = [
+    "ByCharacter",
+    "Collapse",
+    "CollapseWhite",
+    "Kind",
+    "ReplaceEach",
+    "removes_accents",
+    "without_surrogates",
+]
 
 Kind = Literal["bert clean text", "bert chinese", "bert accents", "accents", "nmt"]
 
@@ -77,6 +85,11 @@ class ByCharacter(_Alone):
         for name, instead in _CHANGES[self.kind]:
             text = change_members(text, chars_of(name).edges, instead)
         return text
+
+
+def removes_accents(step: object) -> bool:
+    """Return whether a step removes accents that one before it has taken off."""
+    return isinstance(step, ByCharacter) and step.kind in ("bert accents", "accents")
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from cutline.formats.merges import WRAP_HINT, MergeModel
 from cutline.formats.sentencepiece_model import read_sentencepiece
 from cutline.formats.tekken import is_tekken, parse_tekken
 from cutline.formats.tiktoken_file import read_tiktoken
-from cutline.formats.vocab_txt import VOCAB_NAME, read_vocab_txt
+from cutline.formats.vocab_txt import BESIDE_VOCAB, VOCAB_NAME, read_vocab_txt
 from cutline.formats.writing import FileFormat, format_by_name
 from cutline.pretrained.hub import TO_CONVERT, convert_hint
 from cutline.spec import TokenizerSpec
@@ -33,7 +33,7 @@ TOKENIZER_FILES: Final = (
     ("tekken.json",),
     ("vocab.json", "merges.txt"),
     ("tokenizer.model",),
-    ("vocab.txt",),
+    (VOCAB_NAME, *BESIDE_VOCAB),
     ("*.tiktoken",),
 )
 """The files in which a model's folder has its tokenizer, the most complete first."""

@@ -10,15 +10,24 @@ from cutline.errors import VocabularyError
 from cutline.formats.bounded import check_count, read_bounded
 from cutline.formats.tokenizer_json import Part, shown
 
-__all__ = ["BESIDE_VOCAB", "CONFIG_NAME", "VOCAB_NAME", "bert_document", "read_vocab_txt"]
+__all__ = [
+    "ADDED_NAME",
+    "BESIDE_VOCAB",
+    "CONFIG_NAME",
+    "CONVERT_HINT",
+    "VOCAB_NAME",
+    "added_beside",
+    "bert_document",
+    "read_vocab_txt",
+]
 
 VOCAB_NAME: Final = "vocab.txt"
 CONFIG_NAME: Final = "tokenizer_config.json"
 """What this file beside it says holds; the rest is as in BertTokenizerFast of transformers."""
 
 _MODEL_NAME: Final = "config.json"
-_ADDED_NAME: Final = "added_tokens.json"
-BESIDE_VOCAB: Final = (CONFIG_NAME, _MODEL_NAME, _ADDED_NAME)
+ADDED_NAME: Final = "added_tokens.json"
+BESIDE_VOCAB: Final = (CONFIG_NAME, _MODEL_NAME, ADDED_NAME)
 """Files beside it which say whether the tokenizer is BERT's, and what was added to it."""
 
 # transformers' classes for vocab.txt that are BERT's tokenizer, or leave it to the files.
@@ -36,7 +45,7 @@ _OTHER_MODELS: Final = frozenset(
         *("prophetnet", "roc_bert", "roformer", "splinter", "tapas"),
     }
 )
-_CONVERT: Final = (
+CONVERT_HINT: Final = (
     "transformers makes a tokenizer.json, which can be loaded, of many: "
     "AutoTokenizer.from_pretrained(...).save_pretrained(folder)"
 )
@@ -146,34 +155,45 @@ def _check_class(config: Part, path: Path) -> None:
         is_known = not isinstance(name, str) or name not in _OTHER_MODELS
     if not is_known or config.get("word_tokenizer_type", "basic") != "basic":
         raise VocabularyError(
-            f"{path} is of a tokenizer that is not known to be BERT's ({shown(name)}): {_CONVERT}"
+            f"{path} is of a tokenizer that is not known to be BERT's ({shown(name)}): "
+            f"{CONVERT_HINT}"
         )
 
 
 def _added_tokens(config: Part, ids: Mapping[str, int], path: Path) -> list[Part]:
     """Read the tokens that were added to those of the file."""
-    described = config.get("added_tokens_decoder") or {}
-    match described:
-        case dict() if all(
-            number.isdecimal() and isinstance(token, dict) and isinstance(token.get("content"), str)
-            for number, token in described.items()
-        ):
-            found: list[Part] = [
-                {**token, "id": int(number)} for number, token in described.items()
-            ]
-        case _:
-            where = path.with_name(CONFIG_NAME)
-            raise VocabularyError(
-                f"{where}: added_tokens_decoder is {shown(described)} instead of tokens by id"
-            )
+    found = _described(config, path)
     known = {*ids, *(token["content"] for token in found)}
-    others = _config(path.with_name(_ADDED_NAME))
-    if unknown := [text for text in others if text not in known]:
+    if unknown := [text for text in _config(path.with_name(ADDED_NAME)) if text not in known]:
         raise VocabularyError(
-            f"{path.with_name(_ADDED_NAME)} has {unknown[0]!r}, but not how it is to be found in a "
-            f"text: {_CONVERT}"
+            f"{path.with_name(ADDED_NAME)} has {unknown[0]!r}, but not how it is to be found in a "
+            f"text: {CONVERT_HINT}"
         )
     return found
+
+
+def added_beside(path: Path) -> list[str]:
+    """List the texts of the tokens that files beside a vocabulary add to it.
+
+    Raises:
+        VocabularyError: such a file is damaged.
+    """
+    described = _described(_config(path.with_name(CONFIG_NAME)), path)
+    return [token["content"] for token in described] + [*_config(path.with_name(ADDED_NAME))]
+
+
+def _described(config: Part, path: Path) -> list[Part]:
+    """Read the added tokens of which the configuration has all flags."""
+    described = config.get("added_tokens_decoder") or {}
+    if isinstance(described, dict) and all(
+        number.isdecimal() and isinstance(token, dict) and isinstance(token.get("content"), str)
+        for number, token in described.items()
+    ):
+        return [{**token, "id": int(number)} for number, token in described.items()]
+    where = path.with_name(CONFIG_NAME)
+    raise VocabularyError(
+        f"{where}: added_tokens_decoder is {shown(described)} instead of tokens by id"
+    )
 
 
 def _config(path: Path) -> Part:

@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -334,6 +335,23 @@ def test_another_tokenizer_file_in_the_cache_is_not_taken_for_the_first(
         huggingface_hub.hf_hub_download(NAME, file)
     with pytest.raises(cutline.HubError, match=r"tokenizer\.json of 'someone/small-model'"):
         cutline.from_pretrained(NAME, pat_str=None, local_files_only=True)
+
+
+def test_what_is_beside_a_vocab_txt_is_fetched_and_needed(hub: Hub) -> None:
+    """Another program may have cached the vocabulary alone."""
+    from huggingface_hub import errors, hf_hub_download
+
+    lines = "[PAD]\n[UNK]\n[CLS]\n[SEP]\nThe\nthe\n"
+    hub.publish(NAME, {"vocab.txt": lines, "tokenizer_config.json": {"do_lower_case": False}})
+    for file in (*(name for name, *_ in TOKENIZER_FILES[:4]), "vocab.txt"):
+        with suppress(errors.EntryNotFoundError):
+            hf_hub_download(NAME, file)
+    with pytest.raises(cutline.HubError, match=r"tokenizer_config\.json of"):
+        cutline.from_pretrained(NAME, local_files_only=True)
+    assert cutline.from_pretrained(NAME).encode("The") == [4]
+    hub.publish("someone/more", {"vocab.txt": lines, "added_tokens.json": {"[NEW]": 6}})
+    with pytest.raises(cutline.VocabularyError, match=r"added_tokens\.json has '\[NEW\]'"):
+        cutline.from_pretrained("someone/more")
 
 
 # What is refused

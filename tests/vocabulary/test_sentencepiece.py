@@ -1,6 +1,7 @@
 """sentencepiece's own files give what the package `sentencepiece` gives."""
 
 import io
+import json
 import random
 from functools import cache
 from pathlib import Path
@@ -115,6 +116,19 @@ def test_what_is_not_supported_is_refused_by_name(
         loaded(trained("plain", **more), tmp_path)
     assert message in str(caught.value)
     assert "cutline.wrap(" in str(caught.value)
+
+
+def test_a_folder_whose_other_files_add_tokens_is_refused(tmp_path: Path) -> None:
+    encoding, _ = loaded(trained("symbols"), tmp_path)
+    config = {str(place): {"content": text} for place, text in enumerate(["<unk>", "<x>"])}
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps({"added_tokens_decoder": config}))
+    (tmp_path / "added_tokens.json").write_text('{"</s>": 2}')
+    assert cutline.load(tmp_path).content_hash == encoding.content_hash
+    (tmp_path / "added_tokens.json").write_text('{"<|im_start|>": 1200}')
+    said = r"does not have the token '<\|im_start\|>', which .* adds: transformers makes"
+    with pytest.raises(VocabularyError, match=said):
+        cutline.load(tmp_path)
+    assert cutline.load(tmp_path / "tokenizer.model").content_hash == encoding.content_hash
 
 
 def test_damaged_files_are_refused(tmp_path: Path) -> None:

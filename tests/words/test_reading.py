@@ -119,6 +119,50 @@ def test_names_of_special_tokens_are_read_beside_a_vocab_txt(tmp_path: Path) -> 
     assert spec.model == WordPiece(0, "##", 100)
 
 
+NEW: dict[str, Any] = {
+    "content": "[NEW]", "special": False, "lstrip": False, "rstrip": True, "single_word": True,
+    "normalized": False,
+}  # fmt: skip
+
+
+def test_tokens_that_were_added_are_read_beside_a_vocab_txt(tmp_path: Path) -> None:
+    decoder = {str(len(LINES)): NEW, "0": NEW | {"content": SPECIAL[0], "special": True}}
+    (tmp_path / "added_tokens.json").write_text(json.dumps({"[NEW]": len(LINES)}))
+    encoding = cutline.load(vocab_txt(tmp_path, LINES, added_tokens_decoder=decoder))
+    assert encoding.added_tokens["[NEW]"] == len(LINES)
+    the = LINES.index("the")
+    assert encoding.encode("the [NEW] the") == [the, len(LINES), the]
+    assert len(LINES) not in encoding.encode("the[NEW]the")
+
+
+@pytest.mark.parametrize(
+    ("files", "message"),
+    [
+        ({"config.json": {"tokenizer_class": "BertJapaneseTokenizer"}}, "BertJapaneseTokenizer"),
+        ({"tokenizer_config.json": {"word_tokenizer_type": "mecab"}}, "not known to be BERT's"),
+        ({"tokenizer_config.json": {"tokenizer_class": "RoFormerTokenizer"}}, "RoFormerTokenizer"),
+        ({"config.json": {"model_type": "roformer"}}, "roformer"),
+        ({"added_tokens.json": {"[NEW]": 30}}, r"added_tokens\.json has '\[NEW\]', but not how"),
+        ({"tokenizer_config.json": {"added_tokens_decoder": {"x": NEW}}}, "instead of tokens by"),
+        ({"tokenizer_config.json": {"added_tokens_decoder": {"99": NEW}}}, "would give it"),
+    ],
+)
+def test_a_vocab_txt_of_another_tokenizer_is_refused(
+    files: dict[str, Any], message: str, tmp_path: Path
+) -> None:
+    path = vocab_txt(tmp_path, LINES)
+    for name, content in files.items():
+        (tmp_path / name).write_text(json.dumps(content), encoding="utf-8")
+    with pytest.raises(VocabularyError, match=message):
+        cutline.load(path)
+
+
+@pytest.mark.parametrize("name", ["DistilBertTokenizer", "BertTokenizerFast", None])
+def test_classes_with_the_tokenizer_of_bert_are_read(name: str | None, tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text('{"model_type": "nomic_bert"}')
+    assert cutline.load(vocab_txt(tmp_path, LINES, tokenizer_class=name)).encode("the") == [5]
+
+
 @pytest.mark.parametrize(
     ("lines", "config", "message"),
     [

@@ -11,6 +11,7 @@ from typing import Any, Final, Literal
 
 from cutline.errors import CorruptDataError, PatternError, VocabularyError
 from cutline.formats.bounded import read_bounded
+from cutline.formats.characters import BLANK
 from cutline.formats.cutline_file import MAGIC, read_cutline
 from cutline.formats.documents import checked, merged, spec_of
 from cutline.formats.gguf import MAGIC as GGUF
@@ -20,7 +21,15 @@ from cutline.formats.merges import WRAP_HINT, MergeModel
 from cutline.formats.sentencepiece_model import read_sentencepiece
 from cutline.formats.tekken import is_tekken, parse_tekken
 from cutline.formats.tiktoken_file import read_tiktoken
-from cutline.formats.vocab_txt import VOCAB_NAME, read_vocab_txt
+from cutline.formats.vocab_txt import (
+    ADDED_NAME,
+    BESIDE_VOCAB,
+    CONFIG_NAME,
+    CONVERT_HINT,
+    VOCAB_NAME,
+    added_beside,
+    read_vocab_txt,
+)
 from cutline.formats.writing import FileFormat, format_by_name
 from cutline.pretrained.hub import TO_CONVERT, convert_hint
 from cutline.spec import TokenizerSpec
@@ -32,8 +41,8 @@ TOKENIZER_FILES: Final = (
     ("tokenizer.json",),
     ("tekken.json",),
     ("vocab.json", "merges.txt"),
-    ("tokenizer.model",),
-    ("vocab.txt",),
+    ("tokenizer.model", CONFIG_NAME, ADDED_NAME),
+    (VOCAB_NAME, *BESIDE_VOCAB),
     ("*.tiktoken",),
 )
 """The files in which a model's folder has its tokenizer, the most complete first."""
@@ -68,7 +77,8 @@ def read(
     name: str | None,
 ) -> TokenizerSpec:
     """Read a tokenizer's spec from a file or a folder; see `cutline.load`."""
-    if path.is_dir():
+    is_of_model = path.is_dir()
+    if is_of_model:
         name = path.absolute().name if name is None else name
         path = _file_in(path)
     start = _start_of(path)
@@ -96,6 +106,8 @@ def read(
         return read_gguf(path, name or path.stem, str(path))
     if file_format == "sentencepiece":
         spec = read_sentencepiece(read_bounded(path), name or path.stem, str(path))
+        if is_of_model:
+            _check_nothing_is_added(spec, path)
         return checked(spec, str(path), is_done=False)
     if isinstance(pat_str, EllipsisType):
         raise TypeError(
@@ -121,6 +133,16 @@ def _file_in(folder: Path) -> Path:
     others = [name for name in TO_CONVERT if (folder / name).exists()]
     hint = convert_hint(others[0], str(folder)) if others else ""
     raise FileNotFoundError(ENOENT, f"a folder without {', '.join(names)}{hint}", str(folder))
+
+
+def _check_nothing_is_added(spec: TokenizerSpec, path: Path) -> None:
+    """Refuse a model's file if others beside it add tokens, which texts would not have."""
+    known = {token.content.replace(" ", BLANK) for token in spec.added_tokens}
+    if missing := [text for text in added_beside(path) if text.replace(" ", BLANK) not in known]:
+        raise VocabularyError(
+            f"{path} does not have the token {missing[0]!r}, which {CONFIG_NAME} or {ADDED_NAME} "
+            f"adds: {CONVERT_HINT}; or load the file itself, without such tokens"
+        )
 
 
 def _start_of(path: Path) -> bytes:

@@ -2,7 +2,7 @@
 
 import io
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -10,12 +10,45 @@ from cutline.errors import VocabularyError
 from cutline.formats.bounded import check_count, read_bounded
 from cutline.formats.tokenizer_json import Part, shown
 
-__all__ = ["CONFIG_NAME", "VOCAB_NAME", "bert_document", "read_vocab_txt"]
+__all__ = [
+    "ADDED_NAME",
+    "BESIDE_VOCAB",
+    "CONFIG_NAME",
+    "CONVERT_HINT",
+    "VOCAB_NAME",
+    "added_beside",
+    "bert_document",
+    "read_vocab_txt",
+]
 
 VOCAB_NAME: Final = "vocab.txt"
 CONFIG_NAME: Final = "tokenizer_config.json"
 """What this file beside it says holds; the rest is as in BertTokenizerFast of transformers."""
 
+_MODEL_NAME: Final = "config.json"
+ADDED_NAME: Final = "added_tokens.json"
+BESIDE_VOCAB: Final = (CONFIG_NAME, _MODEL_NAME, ADDED_NAME)
+"""Files beside it which say whether the tokenizer is BERT's, and what was added to it."""
+
+# transformers' classes for vocab.txt that are BERT's tokenizer, or leave it to the files.
+_CLASSES: Final = frozenset(
+    {
+        *("Bert", "ConvBert", "DPRContextEncoder", "DPRQuestionEncoder", "DPRReader"),
+        *("DistilBert", "Electra", "LayoutLM", "Lxmert", "MobileBert", "Realm", "RetriBert"),
+        *("SqueezeBert", "PreTrained"),
+    }
+)
+# Models with a vocab.txt for another tokenizer, if no class is named.
+_OTHER_MODELS: Final = frozenset(
+    {
+        *("bert-japanese", "bertweet", "cpmant", "esm", "funnel", "mpnet", "phobert"),
+        *("prophetnet", "roc_bert", "roformer", "splinter", "tapas"),
+    }
+)
+CONVERT_HINT: Final = (
+    "transformers makes a tokenizer.json, which can be loaded, of many: "
+    "AutoTokenizer.from_pretrained(...).save_pretrained(folder)"
+)
 _ROLES: Final = ("unk", "sep", "pad", "cls", "mask")
 _NEEDED: Final = ("unk", "sep", "cls")
 
@@ -27,9 +60,11 @@ def read_vocab_txt(path: Path) -> Part:
 
     Raises:
         OSError: the file cannot be read.
-        VocabularyError: it is not UTF-8, or lacks a token that each text needs.
+        VocabularyError: it is not UTF-8, or lacks a token that each text needs; or files beside
+            it say that the tokenizer is another one than BERT's.
     """
     config = _config(path.with_name(CONFIG_NAME))
+    _check_class(config, path)
     try:
         lines = io.StringIO(read_bounded(path, b"\n").decode(), newline=None)
     except UnicodeDecodeError as error:
@@ -46,6 +81,7 @@ def read_vocab_txt(path: Path) -> Part:
     return bert_document(
         ids,
         names,
+        _added_tokens(config, ids, path),
         lowercase=_switch(config, "do_lower_case", path, True),
         strip_accents=_switch(config, "strip_accents", path, None),
         handle_chinese_chars=_switch(config, "tokenize_chinese_chars", path, True),
@@ -55,6 +91,7 @@ def read_vocab_txt(path: Path) -> Part:
 def bert_document(
     ids: Mapping[str, int],
     names: Mapping[str, str],
+    added_tokens: Sequence[Part] = (),
     *,
     lowercase: bool = True,
     strip_accents: bool | None = None,
@@ -66,17 +103,21 @@ def bert_document(
         ids: of its tokens.
         names: the tokens "unk", "sep", "pad", "cls" and "mask"; the first, second and fourth
             have ids.
+        added_tokens: those that are described; others among `names` are special.
         lowercase: a switch of BertNormalizer.
         strip_accents: another one.
         handle_chinese_chars: a third one.
     """
-    special = sorted((ids[text], text) for text in set(names.values()) if text in ids)
+    added: dict[str, Part] = {
+        text: {"id": ids[text], "content": text, "special": True}
+        for text in names.values()
+        if text in ids
+    }
+    added |= {token["content"]: token for token in added_tokens}
     cls, sep = names["cls"], names["sep"]
     return {
         "version": "1.0",
-        "added_tokens": [
-            {"id": number, "content": text, "special": True} for number, text in special
-        ],
+        "added_tokens": sorted(added.values(), key=lambda token: token["id"]),
         "normalizer": {
             "type": "BertNormalizer",
             "clean_text": True,
@@ -100,6 +141,59 @@ def bert_document(
             "vocab": {text: number for text, number in ids.items() if text},
         },
     }
+
+
+def _check_class(config: Part, path: Path) -> None:
+    """Refuse the vocab.txt of another tokenizer, such as one for Japanese."""
+    model = _config(path.with_name(_MODEL_NAME))
+    name = config.get("tokenizer_class") or model.get("tokenizer_class")
+    if isinstance(name, str):
+        is_known = name.removesuffix("Fast").removesuffix("Tokenizer") in _CLASSES
+        is_known |= name == "TokenizersBackend"
+    else:
+        name = model.get("model_type")
+        is_known = not isinstance(name, str) or name not in _OTHER_MODELS
+    if not is_known or config.get("word_tokenizer_type", "basic") != "basic":
+        raise VocabularyError(
+            f"{path} is of a tokenizer that is not known to be BERT's ({shown(name)}): "
+            f"{CONVERT_HINT}"
+        )
+
+
+def _added_tokens(config: Part, ids: Mapping[str, int], path: Path) -> list[Part]:
+    """Read the tokens that were added to those of the file."""
+    found = _described(config, path)
+    known = {*ids, *(token["content"] for token in found)}
+    if unknown := [text for text in _config(path.with_name(ADDED_NAME)) if text not in known]:
+        raise VocabularyError(
+            f"{path.with_name(ADDED_NAME)} has {unknown[0]!r}, but not how it is to be found in a "
+            f"text: {CONVERT_HINT}"
+        )
+    return found
+
+
+def added_beside(path: Path) -> list[str]:
+    """List the texts of the tokens that files beside a vocabulary add to it.
+
+    Raises:
+        VocabularyError: such a file is damaged.
+    """
+    described = _described(_config(path.with_name(CONFIG_NAME)), path)
+    return [token["content"] for token in described] + [*_config(path.with_name(ADDED_NAME))]
+
+
+def _described(config: Part, path: Path) -> list[Part]:
+    """Read the added tokens of which the configuration has all flags."""
+    described = config.get("added_tokens_decoder") or {}
+    if isinstance(described, dict) and all(
+        number.isdecimal() and isinstance(token, dict) and isinstance(token.get("content"), str)
+        for number, token in described.items()
+    ):
+        return [{**token, "id": int(number)} for number, token in described.items()]
+    where = path.with_name(CONFIG_NAME)
+    raise VocabularyError(
+        f"{where}: added_tokens_decoder is {shown(described)} instead of tokens by id"
+    )
 
 
 def _config(path: Path) -> Part:

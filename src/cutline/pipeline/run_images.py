@@ -10,11 +10,12 @@ from operator import or_
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cutline.errors import PatternError, VocabularyError
 from cutline.kernels.words.char_map import CharMap
 from cutline.kernels.words.run_images import ImageRules
-from cutline.normalizing import Form, Lower, Prepend, Spell, Step, Strip, Unknown, normalize
+from cutline.normalizing import SPACE, Form, Lower, Prepend, Spell, Step, Strip, Unknown, normalize
 from cutline.pretokenize.neighbours import Neighbours
 from cutline.words.char_rules import CharRules
 from cutline.words.neighbours import LEFT, RIGHT
@@ -26,6 +27,7 @@ _BLANK: Final = " "
 _A_BLANK: Final = 1
 _WHITE: Final = 32  # of an image: it is a blank of a run that counts as one
 _KNOWN_PARTS: Final = 4096
+_SURROGATES: Final = slice(0xD800, 0xE000)
 _SHORT: Final = 32  # characters
 NO_CHARACTER: Final = "\U0010fffe"
 """Instead of one that is written as a blank."""
@@ -72,7 +74,7 @@ def image_rules(
         spelling.stand_ins if isinstance(spelling, Unknown) and spelling.fuses else "",
         rules.strips_end,
         _Normalizer((*steps, *last)),
-        _stay_solid(steps),
+        _stay_solid(steps) and _all_close(class_of, closes),
     )
     return made if made.are_known else None
 
@@ -90,11 +92,18 @@ def _are_simple(rules: CharRules) -> bool:
 
 
 def _stay_solid(steps: tuple[Step, ...]) -> bool:
-    """Return whether what ends in a character that closes runs closes them, whatever is before.
+    """Return whether a part that ends in no white space becomes such, wherever it begins.
 
     A normal form removes nothing, and what composes, or is moved among marks, is no white space.
     """
     return all(isinstance(step, Form | Lower) for step in steps)
+
+
+def _all_close(class_of: NDArray[np.uint16], closes: NDArray[np.bool_]) -> bool:
+    """Return whether all characters but white space close runs."""
+    others = np.ones(len(class_of), dtype=np.bool_)
+    others[list(map(ord, SPACE))] = others[_SURROGATES] = False
+    return bool(closes[np.unique(class_of[others])].all())
 
 
 def _characters(

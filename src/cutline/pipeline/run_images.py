@@ -111,24 +111,30 @@ def _characters(
 ) -> tuple[list[str], bytearray]:
     """Return what characters of a block become as they are encoded, and how they interact."""
     texts, flags = rules.characters(block)
-    flags = bytearray(
-        flag | (_WHITE if text == _BLANK else 0) for flag, text in zip(flags, texts, strict=True)
-    )
-    if rules.strips_end or written == NO_CHARACTER:
+    if _BLANK in texts:
+        white = [_WHITE if text == _BLANK else 0 for text in texts]
+        flags = bytearray(map(or_, flags, white))
+    if (rules.strips_end or written == NO_CHARACTER) and written in "".join(texts):
         # It is a blank that is not cut off, or none.
         apart = [LEFT | RIGHT if written in text else 0 for text in texts]
         flags = bytearray(map(or_, flags, apart))
     if spelling is None:
         return texts, flags
-    others = {one for one in set("".join(texts)) - {written} if not spelling.keeps(one)}
+    others = set("".join(texts)) - spelling.known - {written}
     if not others:
         return texts, flags
     instead = {ord(one): _spelled(spelling, one) for one in others}
-    texts = [text.translate(instead) for text in texts]
+    return [_written(spelling, instead, text) for text in texts], flags
+
+
+def _written(spelling: Spell | Unknown, instead: dict[int, str], text: str) -> str:
+    """Write stand-ins for the unknown characters of what a character becomes."""
+    if len(text) == 1:
+        return instead.get(ord(text), text)
+    made = text.translate(instead)
     if isinstance(spelling, Unknown) and spelling.fuses:
-        several = re.compile(f"{spelling.stand_ins}{{2,}}")
-        texts = [several.sub(spelling.stand_ins, text) for text in texts]
-    return texts, flags
+        return re.sub(f"{spelling.stand_ins}{{2,}}", spelling.stand_ins, made)
+    return made
 
 
 def _spelled(spelling: Spell | Unknown, character: str) -> str:

@@ -535,6 +535,11 @@ class _Keeping:
         """A bit for each code point, the lowest first: whether it is kept."""
         return _bits_of(self.kept)
 
+    @property
+    def known(self) -> frozenset[str]:
+        """What is kept, as a set."""
+        return _set_of(self.kept)
+
     def keeps(self, character: str) -> bool:
         """See `Step.keeps`."""
         return self.keeps_slices(character)
@@ -547,7 +552,7 @@ class _Keeping:
         """Write one stand-in for each of the other characters."""
         if self.keeps_slices(text):
             return text
-        others = {ord(one): self.stand_ins[0] for one in set(text) - _set_of(self.kept)}
+        others = {ord(one): self.stand_ins[0] for one in set(text) - self.known}
         return text.translate(others)
 
 

@@ -37,6 +37,11 @@ WIDE = {
     "type": "Precompiled",
     "precompiled_charsmap": b64encode(charsmap(WIDE_MAP)).decode(),
 }
+LEADING = {
+    "type": "Precompiled",
+    "precompiled_charsmap": b64encode(charsmap(WIDE_MAP | {"\u0600": "<"})).decode(),
+}
+"""The same, and the blank after a sign that leads a cluster is lost with it."""
 STRIP_RIGHT = {"type": "Strip", "strip_left": False, "strip_right": True}
 MAPPED: dict[str, tuple[str, list[dict[str, Any]], dict[str, Any] | None]] = {
     "collapsed": ("words apart", [WIDE, RUNS], metaspace("always", True)),
@@ -53,6 +58,7 @@ MAPPED: dict[str, tuple[str, list[dict[str, Any]], dict[str, Any] | None]] = {
         [{"type": "NFKC"}, {"type": "Lowercase"}, REPLACE],
         None,
     ),
+    "a leading sign": ("words apart", [LEADING, RUNS], metaspace("always", True)),
     "an added token": ("added after the first", [WIDE, RUNS], metaspace("always", True)),
 }
 BY_IMAGES = ["nllb", "nllb, as converted", "seamless", "lower case, composed"]
@@ -180,6 +186,28 @@ def test_texts_without_entangled_characters_are_changed_once() -> None:
     encoding, _ = pair("stripped")
     assert isinstance(encoding.intervals("the \ufb03 \u3392\n\n b"), ImageCounter)
     assert isinstance(encoding.intervals("the e\u0301 b"), RunCounter)
+
+
+def test_a_blank_is_lost_with_the_sign_before_it() -> None:
+    encoding, tokenizer = pair("a leading sign")
+    differ = 0
+    for word in (
+        "the",
+        "them",
+        "abe",
+        "(they",
+        "\u65e5\u672c",
+        "zq",
+        "\u00e9",
+        "1",
+        "1.",
+        "say",
+        "end",
+    ):
+        text = f"{word}\u0600 {word} " * 90
+        assert encoding.count(text) == number(tokenizer, text), word
+        differ += number(tokenizer, f"<{word}") != number(tokenizer, f"< {word}")
+    assert differ > 3
 
 
 def test_surrogates_count_as_replacement_characters() -> None:

@@ -10,11 +10,12 @@ from operator import or_
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cutline.errors import PatternError, VocabularyError
 from cutline.kernels.words.char_map import CharMap
 from cutline.kernels.words.run_images import ImageRules
-from cutline.normalizing import Form, Lower, Prepend, Spell, Step, Strip, Unknown, normalize
+from cutline.normalizing import SPACE, Form, Lower, Prepend, Spell, Step, Strip, Unknown, normalize
 from cutline.pretokenize.neighbours import Neighbours
 from cutline.words.char_rules import CharRules
 from cutline.words.neighbours import LEFT, RIGHT
@@ -26,6 +27,7 @@ _BLANK: Final = " "
 _A_BLANK: Final = 1
 _WHITE: Final = 32  # of an image: it is a blank of a run that counts as one
 _KNOWN_PARTS: Final = 4096
+_SURROGATES: Final = slice(0xD800, 0xE000)
 _SHORT: Final = 32  # characters
 NO_CHARACTER: Final = "\U0010fffe"
 """Instead of one that is written as a blank."""
@@ -72,7 +74,7 @@ def image_rules(
         spelling.stand_ins if isinstance(spelling, Unknown) and spelling.fuses else "",
         rules.strips_end,
         _Normalizer((*steps, *last)),
-        _stay_solid(steps),
+        _stay_solid(steps) and _all_close(class_of, closes),
     )
     return made if made.are_known else None
 
@@ -90,11 +92,18 @@ def _are_simple(rules: CharRules) -> bool:
 
 
 def _stay_solid(steps: tuple[Step, ...]) -> bool:
-    """Return whether what ends in a character that closes runs closes them, whatever is before.
+    """Return whether a part that ends in no white space becomes such, wherever it begins.
 
     A normal form removes nothing, and what composes, or is moved among marks, is no white space.
     """
     return all(isinstance(step, Form | Lower) for step in steps)
+
+
+def _all_close(class_of: NDArray[np.uint16], closes: NDArray[np.bool_]) -> bool:
+    """Return whether all characters but white space close runs."""
+    others = np.ones(len(class_of), dtype=np.bool_)
+    others[list(map(ord, SPACE))] = others[_SURROGATES] = False
+    return bool(closes[np.unique(class_of[others])].all())
 
 
 def _characters(
@@ -102,24 +111,30 @@ def _characters(
 ) -> tuple[list[str], bytearray]:
     """Return what characters of a block become as they are encoded, and how they interact."""
     texts, flags = rules.characters(block)
-    flags = bytearray(
-        flag | (_WHITE if text == _BLANK else 0) for flag, text in zip(flags, texts, strict=True)
-    )
-    if rules.strips_end or written == NO_CHARACTER:
+    if _BLANK in texts:
+        white = [_WHITE if text == _BLANK else 0 for text in texts]
+        flags = bytearray(map(or_, flags, white))
+    if (rules.strips_end or written == NO_CHARACTER) and written in "".join(texts):
         # It is a blank that is not cut off, or none.
         apart = [LEFT | RIGHT if written in text else 0 for text in texts]
         flags = bytearray(map(or_, flags, apart))
     if spelling is None:
         return texts, flags
-    others = {one for one in set("".join(texts)) - {written} if not spelling.keeps(one)}
+    others = set("".join(texts)) - spelling.known - {written}
     if not others:
         return texts, flags
     instead = {ord(one): _spelled(spelling, one) for one in others}
-    texts = [text.translate(instead) for text in texts]
+    return [_written(spelling, instead, text) for text in texts], flags
+
+
+def _written(spelling: Spell | Unknown, instead: dict[int, str], text: str) -> str:
+    """Write stand-ins for the unknown characters of what a character becomes."""
+    if len(text) == 1:
+        return instead.get(ord(text), text)
+    made = text.translate(instead)
     if isinstance(spelling, Unknown) and spelling.fuses:
-        several = re.compile(f"{spelling.stand_ins}{{2,}}")
-        texts = [several.sub(spelling.stand_ins, text) for text in texts]
-    return texts, flags
+        return re.sub(f"{spelling.stand_ins}{{2,}}", spelling.stand_ins, made)
+    return made
 
 
 def _spelled(spelling: Spell | Unknown, character: str) -> str:

@@ -55,7 +55,7 @@ def image_rules(
         rules = CharRules(steps, (Metaspace("never", True, written),), None)
     except (VocabularyError, PatternError):
         return None
-    if not closes.any() or not neighbours.is_alone(blank) or not _are_simple(rules):
+    if not closes.any() or not neighbours.is_alone(blank) or not rules.keeps_blanks:
         return None
     if rules.collapses:
         if prefix == _A_BLANK:
@@ -77,18 +77,6 @@ def image_rules(
         _stay_solid(steps) and _all_close(class_of, closes),
     )
     return made if made.are_known else None
-
-
-def _are_simple(rules: CharRules) -> bool:
-    """Return whether blanks are apart from what is beside them, whatever changes that.
-
-    At most one step looks at neighbours, so that characters of which a blank is no neighbour for it
-    never change with one.
-    """
-    looking = [flags_of for flags_of in rules._flaggers if flags_of is not None]
-    if len(looking) > 1 or rules._collapses_first:
-        return False
-    return not (any(rules.strips_raw) or rules.last_strip.left)
 
 
 def _stay_solid(steps: tuple[Step, ...]) -> bool:

@@ -204,6 +204,18 @@ class CharRules:
             written = written.replace(_META, self._metaspace.replacement.encode())
         return Image(written, first, last, flags)
 
+    @property
+    def keeps_blanks(self) -> bool:
+        """Whether no blank is cut off before a word, nor changes with what is beside it.
+
+        At most one step looks at neighbours: so characters of which a blank is no neighbour for it
+        never change with one.
+        """
+        looking = [flags_of for flags_of in self._flaggers if flags_of is not None]
+        if len(looking) > 1 or self._collapses_first:
+            return False
+        return not (any(self.strips_raw) or self.last_strip.left)
+
     @cached_property
     def plain(self) -> "CharRules":
         """The rules for text that is normalized already."""

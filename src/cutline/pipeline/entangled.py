@@ -54,7 +54,8 @@ class EntangledParts:
     def longest_fit(self, start: int, end: int, n: int, inside: bool) -> int:
         """Find the greatest end of a slice, up to this one, that has at most n tokens.
 
-        Cost: linear in the slice that fits; quadratic in the marks of one letter.
+        Cost: linear in the slice that fits; quadratic in marks of one letter that are sorted, if no
+        bound for them is known.
         """
         width = _CHARACTERS_A_TOKEN * min(n, end - start) + _WINDOW
         while True:

@@ -122,7 +122,8 @@ class _Window:
         if steps is None:
             return end
         marks = "".join(normalize(one, steps) for one in set(written[1:]))
-        if not cover.has_tokens_of(marks):
+        # Nor may they be cut off at the end.
+        if not cover.has_tokens_of(marks) or not set(SPACE).isdisjoint(written[1:] + marks):
             return end
         # A token lies across the start of the stretch, or one ends there.
         place, _ = self._prefixes.of(start)

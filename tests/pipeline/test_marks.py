@@ -46,6 +46,7 @@ KINDS: dict[str, Callable[[], Any]] = {
         for name in (
             *("NFC, bert", "NFC, metaspace first", "NFKC, Lowercase", "deberta", "xlm-r"),
             *("albert", "rembert", "several replaced", "classes replaced"),
+            "deberta, of transformers 5",
         )
         for added in ([], ADDED)
     },

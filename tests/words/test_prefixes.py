@@ -4,8 +4,9 @@ import random
 
 import pytest
 
-from cutline.normalizing import normalize
+from cutline.normalizing import Form, Replace, Step, normalize
 from cutline.words.prefixes import PrefixMaker
+from cutline.words.steps import Collapse, CollapseWhite
 from tests.words.configurations import CONFIGURATIONS, rules_of
 from tests.words.test_char_rules import AWKWARD
 from tests.words.tokenizers_of import LETTERS
@@ -29,11 +30,10 @@ POOLS = (
 )
 
 
-@pytest.mark.parametrize("name", CONFIGURATIONS)
-def test_prefixes_become_a_beginning_of_the_whole_and_a_rest(name: str) -> None:
-    steps, rng = rules_of(*CONFIGURATIONS[name]()).char_steps, random.Random(name)
+def check_prefixes(steps: tuple[Step, ...], rng: random.Random, n: int) -> tuple[int, int, int]:
+    """Return the characters of all rests, of what is settled, and of what prefixes become."""
     maker, n_rests, n_settled, n_characters = PrefixMaker(steps), 0, 0, 0
-    for _ in range(200):
+    for _ in range(n):
         pool = rng.choice(POOLS)
         text = "".join(rng.choices(pool, k=rng.randint(0, rng.choice((3, 9, 25)))))
         prefixes = maker(text)
@@ -49,8 +49,31 @@ def test_prefixes_become_a_beginning_of_the_whole_and_a_rest(name: str) -> None:
             assert beginning == prefixes.normalized[:settled], (ascii(longer), end)
             n_settled += settled
             n_characters += len(made)
+    return n_rests, n_settled, n_characters
+
+
+@pytest.mark.parametrize("name", CONFIGURATIONS)
+def test_prefixes_become_a_beginning_of_the_whole_and_a_rest(name: str) -> None:
+    steps = rules_of(*CONFIGURATIONS[name]()).char_steps
+    n_rests, n_settled, n_characters = check_prefixes(steps, random.Random(name), 200)
     assert n_rests < n_characters / 3
     assert n_settled > n_characters / 3
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        (Replace("ab", "`"),),
+        (Replace("``", "'"),),
+        (Replace("ab`", "a"), Replace("aa", "")),
+        (Collapse("_"),),
+        (CollapseWhite(),),
+        (Form("NFD"), Replace("\u0301\u0301", "e")),
+    ],
+    ids=str,
+)
+def test_steps_that_no_other_step_hides(steps: tuple[Step, ...]) -> None:
+    check_prefixes(steps, random.Random(str(steps)), 600)
 
 
 @pytest.mark.parametrize(

@@ -54,7 +54,8 @@ class EntangledParts:
     def longest_fit(self, start: int, end: int, n: int, inside: bool) -> int:
         """Find the greatest end of a slice, up to this one, that has at most n tokens.
 
-        Cost: linear in the slice that fits; quadratic in the marks of one letter.
+        Cost: linear in the slice that fits; quadratic in marks of one letter that are sorted, if no
+        bound for them is known.
         """
         width = _CHARACTERS_A_TOKEN * min(n, end - start) + _WINDOW
         while True:
@@ -121,7 +122,8 @@ class _Window:
         if steps is None:
             return end
         marks = "".join(normalize(one, steps) for one in set(written[1:]))
-        if not cover.has_tokens_of(marks):
+        # Nor may they be cut off at the end.
+        if not cover.has_tokens_of(marks) or not set(SPACE).isdisjoint(written[1:] + marks):
             return end
         # A token lies across the start of the stretch, or one ends there.
         place, _ = self._prefixes.of(start)

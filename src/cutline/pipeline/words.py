@@ -315,7 +315,7 @@ class WordPipeline(Pipeline):
     def marks_cover(self) -> UnigramCover | None:
         """What bounds the tokens of marks that are sorted; None: none are, or there is no bound."""
         rules = self.rules
-        strips = any(rules.strips_raw) or rules.last_strip.left or rules.last_strip.right
+        strips = rules.strips_raw[0] or rules.last_strip.left
         sorts = any(isinstance(step, Form) for step in rules.char_steps)
         if strips or self._only_first or not sorts:
             return None

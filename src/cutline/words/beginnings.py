@@ -78,7 +78,7 @@ class BeginsAnew(dict[str, bool]):
         """Decide for a character; where its place in clusters is known, from step 1 on."""
         if start and self._last:  # the map must be the last one that looks
             return False
-        for place, step in enumerate(self._steps[: self._last + 1]):
+        for place, step in enumerate(self._steps):
             if self._looking[place] and place >= start and not self._begins(place, text[0]):
                 return False
             text = step.apply(text)

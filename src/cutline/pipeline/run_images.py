@@ -112,13 +112,16 @@ def _characters(
     if not others:
         return texts, flags
     instead = {ord(one): _spelled(spelling, one) for one in others}
-    return [_written(spelling, instead, text) for text in texts], flags
+    get = instead.get
+    texts = [
+        get(ord(text), text) if len(text) == 1 else _written(spelling, instead, text)
+        for text in texts
+    ]
+    return texts, flags
 
 
 def _written(spelling: Spell | Unknown, instead: dict[int, str], text: str) -> str:
-    """Write stand-ins for the unknown characters of what a character becomes."""
-    if len(text) == 1:
-        return instead.get(ord(text), text)
+    """Write stand-ins for the unknown characters of what becomes of one, if that is not one."""
     made = text.translate(instead)
     if isinstance(spelling, Unknown) and spelling.fuses:
         return re.sub(f"{spelling.stand_ins}{{2,}}", spelling.stand_ins, made)

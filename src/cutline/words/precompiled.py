@@ -32,6 +32,8 @@ _LAST: Final = 3
 """Of a long cluster that goes on, so many characters are told apart by their places."""
 
 _KNOWN_CLUSTERS: Final = 4096
+_LAST_BYTES: Final = 64  # values of the last byte of UTF-8, but for ASCII
+_THREE_BYTES: Final = "\u0800"  # from here on groups are worth a look of their own
 _LOOKED_THROUGH: Final = 4096  # characters at a time, for one that is changed
 
 _FIRST_SYLLABLE: Final = 0xAC00
@@ -171,6 +173,11 @@ class _CharsMap:
         """Return all texts of the map."""
         return frozenset(self._strings.decode().split("\0"))
 
+    def begins_none_like(self, character: str) -> bool:
+        """Return whether nothing is mapped that begins like a character, but for its last byte."""
+        lead = character.encode("utf-8", "surrogatepass")[:-1]
+        return self._walk(lead) == (None, None)
+
     def look(self, character: str) -> tuple[str, bool]:
         """Return what becomes of a character, and whether clusters it begins can be mapped."""
         found, place = self._walk(character.encode("utf-8", "surrogatepass"))
@@ -218,8 +225,18 @@ class _Known(dict[str, tuple[str, bool]]):
     def __init__(self, charsmap: _CharsMap) -> None:
         super().__init__()
         self._charsmap = charsmap
+        self._looked_at: set[int] = set()  # groups of characters that differ in their last byte
 
     def __missing__(self, character: str) -> tuple[str, bool]:
+        group = ord(character) // _LAST_BYTES
+        if group not in self._looked_at:
+            self._looked_at.add(group)
+            if character >= _THREE_BYTES and self._charsmap.begins_none_like(character):
+                first = group * _LAST_BYTES
+                self.update(
+                    (one, (one, False)) for one in map(chr, range(first, first + _LAST_BYTES))
+                )
+                return character, False
         found = self[character] = self._charsmap.look(character)
         return found
 

@@ -21,6 +21,7 @@ from cutline.words.steps import ByCharacter, Collapse, CollapseWhite
 __all__ = ["PrefixMaker", "Prefixes"]
 
 _KNOWN: Final = 4096
+_SHORT: Final = 64  # characters
 _NEVER: Final = 1 << 60
 
 Places = NDArray[np.int64]
@@ -92,11 +93,15 @@ class _Part:
 
     def __init__(self, steps: tuple[Step, ...]) -> None:
         self.steps = steps
-        self.apply: Callable[[str], str] = lru_cache(_KNOWN)(partial(normalize, steps=steps))
+        self._apply_known: Callable[[str], str] = lru_cache(_KNOWN)(partial(normalize, steps=steps))
         self.clusters = steps[0] if isinstance(steps[0], Precompiled) else None
         self.lengths = _OfCharacters(lambda one: len(normalize(one, steps)))
         first = steps[0]
         self.begins = _OfCharacters(first.begins if isinstance(first, Form) else first.keeps)
+
+    def apply(self, text: str) -> str:
+        """Apply the steps to a text, which is kept if it is short: long ones take memory."""
+        return self._apply_known(text) if len(text) <= _SHORT else normalize(text, self.steps)
 
     def leaves(self, text: str) -> bool:
         """Return whether a text stays as it is, cut anywhere, whatever comes after it."""

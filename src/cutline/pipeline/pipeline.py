@@ -30,6 +30,7 @@ from cutline.text_encoder import TextEncoder
 
 if TYPE_CHECKING:
     from cutline.kernels.encode.run_counts import RunRules
+    from cutline.kernels.words.run_images import ImageRules
     from cutline.pipeline.safe_points import SafePoints
     from cutline.pipeline.upper_bound import UpperBound
     from cutline.words.beginnings import BeginsAnew
@@ -192,14 +193,22 @@ class Pipeline:
 
     def _changed(self, text: str) -> str | None:
         """Return what becomes of a whole text without added tokens, if a kernel writes that."""
+        rules = self.images_for(text)
+        return None if rules is None else rules.changed(text)
+
+    @cached_property
+    def images(self) -> "ImageRules | None":
+        """How a kernel writes what becomes of texts without added tokens; None: none does."""
         from cutline.kernels.words.run_images import ImageRules
 
         rules = self.run_rules
-        if not isinstance(rules, ImageRules):
+        return rules if isinstance(rules, ImageRules) else None
+
+    def images_for(self, text: str) -> "ImageRules | None":
+        """Return the same for a text; None: it may have such tokens, too."""
+        if self.images is None or any(one.may_find(text) for one in self.ordinary_finders):
             return None
-        if any(finder.may_find(text) for finder in self.ordinary_finders):
-            return None
-        return rules.changed(text)
+        return self.images
 
     def _pieces_of_section(
         self, text: str, counts: Callable[[AddedToken], bool], place: int, at_start: bool

@@ -13,24 +13,19 @@ from operator import index
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from cutline.counting import IntervalCounter, cutting, few_slices
+from cutline.counting import IntervalCounter, cutting
 from cutline.kernels.base.pairs import next_pair
 from cutline.kernels.base.spelling import SpelledPlaces
-from cutline.kernels.breaks.breaks import CHARACTER
-from cutline.kernels.breaks.few_breaks import cut_few_at_breaks
 from cutline.kernels.breaks.overlaps import Overlap
-from cutline.kernels.breaks.run_breaks import RunSums
 from cutline.kernels.breaks.spelled_breaks import FirstWords, cut_spelled_at_breaks
 from cutline.normalizing import Prepend, Replace, Spell, Step
+from cutline.pipeline.cut_by_runs import RunCounter
 from cutline.pipeline.pipeline import Pipeline
-from cutline.pipeline.slice_counter import SliceCounter
 from cutline.protocols import LimitsFrom
 from cutline.text_encoder import TextEncoder
 
 __all__ = ["SpelledCounter", "is_spelled"]
 
-_ANY_CHARACTER = array("i", [CHARACTER])
-_ENDLESS = 1 << 60  # tokens
 _FAR = 256  # characters
 
 
@@ -49,7 +44,7 @@ def is_spelled(pipeline: Pipeline, encoding: TextEncoder, text: str) -> bool:
     return not any(finder.may_find(text) for finder in pipeline.ordinary_finders)
 
 
-class SpelledCounter(SliceCounter):
+class SpelledCounter(RunCounter):
     """Like `SliceCounter`, for a text of which `is_spelled` holds; takes the same arguments.
 
     Cost: what is asked first encodes the text once, some 50 MB/s; to cut all of it, by its runs. A
@@ -67,8 +62,6 @@ class SpelledCounter(SliceCounter):
         self._leads = bool(self._prefix or self._takes_blank)
         # A place, and the first safe split point after it.
         self._last_edge = (0, 0)
-        # The tokens of the last slices that were counted by runs, and what counts them.
-        self._sums: tuple[int, RunSums | None] = (0, None)
 
     @cached_property
     def _spelling(self) -> tuple[str, SpelledPlaces | None]:
@@ -86,17 +79,6 @@ class SpelledCounter(SliceCounter):
     def _inner(self) -> IntervalCounter:
         """What counts any slice of the changed text."""
         return IntervalCounter._of_normalized(self._encoding, self._changed)
-
-    def _sums_for(self, n: int) -> RunSums | None:
-        """Return what counts slices of n tokens by their runs; None: the text is not counted so."""
-        known, sums = self._sums
-        if known != n:
-            rules, sums = self._pipeline.run_rules, None
-            if rules is not None:
-                made = RunSums(self._encoding, self._text, few_slices.SHARE * n, rules)
-                sums = made if made.are_known else None
-            self._sums = n, sums
-        return sums
 
     @property
     def settled(self) -> int:
@@ -122,7 +104,10 @@ class SpelledCounter(SliceCounter):
         edge = min(self._edge_after(start), end)
         return self._count_first(start, edge) + self._inner.count(edge, end)
 
-    def cut_at_breaks(
+    def _may_ask_few(self) -> bool:
+        return "_inner" not in vars(self)
+
+    def _cut_many_at_breaks(
         self,
         start: int,
         floor: int,
@@ -133,14 +118,7 @@ class SpelledCounter(SliceCounter):
         overlap: Overlap | None,
         renew: LimitsFrom | None,
     ) -> tuple[memoryview, int]:
-        """Cut at the last breaks that fit; see `kernels/breaks/spelled_breaks`.
-
-        Few slices are asked for, if chunks are long and share nothing: then by runs.
-        """
-        if overlap is None and n >= few_slices.LEAST_TOKENS and "_inner" not in vars(self):
-            sums = self._sums_for(n)
-            if sums is not None:
-                return cut_few_at_breaks(sums, floor, until, n, min_fill, kinds, renew)
+        """Cut at the last breaks that fit; see `kernels/breaks/spelled_breaks`."""
         return cut_spelled_at_breaks(
             self._inner, self._text, self._places, self._first_words, start, floor, until, n,
             min_fill, kinds, overlap, renew,
@@ -155,25 +133,6 @@ class SpelledCounter(SliceCounter):
             self._encoding, self._changed, self._prefix, self._takes_blank,
             *self._pipeline.safe_points.tables,
         )  # fmt: skip
-
-    def cut_slices(self, start: int, floor: int, n: int, overlap: int) -> memoryview:
-        """Cut the next slices, each as long as possible, many at a time.
-
-        Args:
-            start: of the slice before.
-            floor: its end.
-            n: tokens of a slice at most.
-            overlap: tokens that it may share with the one before.
-
-        Returns:
-            Start, end, tokens of each, and whether it ends the text; none where the first takes a
-            longer search.
-        """
-        n, overlap = min(n, _ENDLESS), min(overlap, _ENDLESS)
-        shared = Overlap(overlap, _ANY_CHARACTER, False) if overlap else None
-        until = len(self._text)
-        rows, _ = self.cut_at_breaks(start, floor, until, n, 0.0, _ANY_CHARACTER, shared, None)
-        return rows
 
     def _count_first(self, start: int, edge: int) -> int:
         """Count the tokens of a slice of the changed text up to its first safe split point."""

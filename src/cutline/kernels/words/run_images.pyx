@@ -14,7 +14,7 @@ from libc.stdlib cimport free
 
 from cutline.kernels.base.characters cimport Characters, Unit, char_at, characters_of
 from cutline.kernels.base.common cimport (
-    INTERRUPTED, NO_MEMORY, UNKNOWN, characters_in, grow, int64_t, memcpy, uint16_t,
+    INTERRUPTED, NO_MEMORY, UNKNOWN, characters_in, decode_char, grow, int64_t, memcpy, uint16_t,
 )
 from cutline.kernels.base.signals cimport raise_pending
 from cutline.kernels.encode.run_counts cimport ENTANGLED, write_slice
@@ -158,18 +158,7 @@ cdef inline bint closes_text(const Images* images, const uint8_t* text, Py_ssize
     cdef uint32_t code_point
     while at > 0 and text[at] & 0xC0 == 0x80:
         at -= 1
-    code_point = text[at]
-    if code_point >= 0xF0:
-        code_point = (
-            (code_point & 7) << 18 | (<uint32_t> text[at + 1] & 0x3F) << 12
-            | (<uint32_t> text[at + 2] & 0x3F) << 6 | (text[at + 3] & 0x3F)
-        )
-    elif code_point >= 0xE0:
-        code_point = (
-            (code_point & 0xF) << 12 | (<uint32_t> text[at + 1] & 0x3F) << 6 | (text[at + 2] & 0x3F)
-        )
-    elif code_point >= 0xC0:
-        code_point = (code_point & 0x1F) << 6 | (text[at + 1] & 0x3F)
+    code_point = decode_char(text + at, n - at)
     return images.closes[code_point >> 3] >> (code_point & 7) & 1
 
 

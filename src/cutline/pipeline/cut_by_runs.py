@@ -1,0 +1,103 @@
+"""Counts of slices of a text that is counted by its runs, for who cuts all of it.
+
+Who does asks for few slices: their counts are sums of those of runs. Other slices are counted like
+those of any text that is changed. docs/tokenizers.md, "Counts by runs", has the proof.
+"""
+
+from array import array
+from typing import Final
+
+from cutline.counting import few_slices
+from cutline.kernels.breaks.breaks import CHARACTER
+from cutline.kernels.breaks.few_breaks import cut_few_at_breaks
+from cutline.kernels.breaks.overlaps import Overlap
+from cutline.kernels.breaks.run_breaks import RunSums
+from cutline.pipeline.slice_counter import SliceCounter
+from cutline.protocols import LimitsFrom
+
+__all__ = ["RunCounter"]
+
+_ANY_CHARACTER: Final = array("i", [CHARACTER])
+_NONE: Final = memoryview(array("q"))
+_LONGER_SEARCH: Final = -1
+_ENDLESS: Final = 1 << 60  # tokens
+
+
+class RunCounter(SliceCounter):
+    """Like `SliceCounter`, for a text that is counted by runs; takes the same arguments.
+
+    Cost: to cut all of a text, what counting it takes. Other slices: see `SliceCounter`.
+    """
+
+    _sums: tuple[int, RunSums | None] = (0, None)
+    """The tokens of the last slices that were counted by runs, and what counts them."""
+
+    def _sums_for(self, n: int) -> RunSums | None:
+        """Return what counts slices of n tokens by their runs; None: the text is not counted so."""
+        known, sums = self._sums
+        if known != n:
+            rules, sums = self._pipeline.run_rules, None
+            if rules is not None:
+                made = RunSums(self._encoding, self._text, few_slices.SHARE * n, rules)
+                sums = made if made.are_known else None
+            self._sums = n, sums
+        return sums
+
+    def cut_at_breaks(
+        self,
+        start: int,
+        floor: int,
+        until: int,
+        n: int,
+        min_fill: float,
+        kinds: "array[int]",
+        overlap: Overlap | None,
+        renew: LimitsFrom | None,
+    ) -> tuple[memoryview, int]:
+        """Cut at the last breaks that fit; see `kernels/breaks/few_breaks`.
+
+        Few slices are asked for, if chunks are long and share nothing: then by runs. Else see
+        `_cut_many_at_breaks`.
+        """
+        if overlap is None and n >= few_slices.LEAST_TOKENS and self._may_ask_few():
+            sums = self._sums_for(n)
+            if sums is not None:
+                return cut_few_at_breaks(sums, floor, until, n, min_fill, kinds, renew)
+        return self._cut_many_at_breaks(start, floor, until, n, min_fill, kinds, overlap, renew)
+
+    def _may_ask_few(self) -> bool:
+        """Whether there is nothing yet that counts any slice."""
+        return True
+
+    def _cut_many_at_breaks(
+        self,
+        start: int,
+        floor: int,
+        until: int,
+        n: int,
+        min_fill: float,
+        kinds: "array[int]",
+        overlap: Overlap | None,
+        renew: LimitsFrom | None,
+    ) -> tuple[memoryview, int]:
+        """Cut where many slices are asked for: none, each takes a longer search."""
+        return _NONE, _LONGER_SEARCH
+
+    def cut_slices(self, start: int, floor: int, n: int, overlap: int) -> memoryview:
+        """Cut the next slices, each as long as possible, many at a time.
+
+        Args:
+            start: of the slice before.
+            floor: its end.
+            n: tokens of a slice at most.
+            overlap: tokens that it may share with the one before.
+
+        Returns:
+            Start, end, tokens of each, and whether it ends the text; none where the first takes a
+            longer search.
+        """
+        n, overlap = min(n, _ENDLESS), min(overlap, _ENDLESS)
+        shared = Overlap(overlap, _ANY_CHARACTER, False) if overlap else None
+        until = len(self._text)
+        rows, _ = self.cut_at_breaks(start, floor, until, n, 0.0, _ANY_CHARACTER, shared, None)
+        return rows

@@ -57,6 +57,7 @@ Which kernel reads what, room by room; a room reads only rooms above it::
       subpieces       a part of a piece (+ token_tree) -> its tokens
       slices          a slice + text_index + subpieces -> its tokens
       interval        text + slices                    -> counts of slices
+      first_words     a slice + encoder                -> the tokens that a prefix changes
       live_scans      text that grows + prefixes       -> the state of its live scans
       append          text + live_scans                -> counts of a text that grows at its end
       prepend         text + scan + prefixes           -> counts of one that grows at its beginning

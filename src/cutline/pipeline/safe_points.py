@@ -156,16 +156,12 @@ class SafePoints:
         begins: NDArray[np.bool_] = np.logical_and.reduce(self._never_joined[solid], axis=0)
         return begins
 
-    def all_of(self, changed: str) -> NDArray[np.int64]:
-        """List all points of a text that the normalizer has changed and that has no added tokens.
-
-        Cost: linear in the text.
-        """
-        return self.neighbours.places_of(changed, self._never_joined)
-
     @cached_property
     def tables(self) -> tuple[NDArray[np.uint16], NDArray[np.uint8]]:
-        """What `all_of` looks points up in: a class of each code point, and pairs of classes."""
+        """A class of each code point, and the pairs of classes that are points.
+
+        They hold for texts that the normalizer has changed and that have no added tokens.
+        """
         return self.neighbours.tables_of(self._never_joined)
 
     def _is_point(self, before: str, after: str) -> bool:

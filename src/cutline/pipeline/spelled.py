@@ -17,7 +17,8 @@ from cutline.counting import IntervalCounter, cutting
 from cutline.kernels.base.pairs import next_pair
 from cutline.kernels.base.spelling import SpelledPlaces
 from cutline.kernels.breaks.overlaps import Overlap
-from cutline.kernels.breaks.spelled_breaks import FirstWords, cut_spelled_at_breaks
+from cutline.kernels.breaks.spelled_breaks import cut_spelled_at_breaks
+from cutline.kernels.index.first_words import FirstWords
 from cutline.normalizing import Prepend, Replace, Spell, Step
 from cutline.pipeline.cut_by_runs import RunCounter
 from cutline.pipeline.pipeline import Pipeline
@@ -99,10 +100,12 @@ class SpelledCounter(RunCounter):
         self._check_span(start, end)
         if self._places is not None:
             start, end = self._places.span_of(start, end)
-        if start == end or not self._leads:
+        if start == end or self._first_words is None:
             return self._inner.count(start, end)
-        edge = min(self._edge_after(start), end)
-        return self._count_first(start, edge) + self._inner.count(edge, end)
+        edge, tokens = self._first_words.count(start, end)
+        if tokens < 0:
+            edge, tokens = self._count_long(start, end)
+        return tokens + self._inner.count(edge, end)
 
     def _may_ask_few(self) -> bool:
         return "_inner" not in vars(self)
@@ -134,30 +137,27 @@ class SpelledCounter(RunCounter):
             *self._pipeline.safe_points.tables,
         )  # fmt: skip
 
-    def _count_first(self, start: int, edge: int) -> int:
-        """Count the tokens of a slice of the changed text up to its first safe split point."""
-        return self._encoding._count_normalized(self._with_prefix(self._changed[start:edge]))
+    def _count_long(self, start: int, end: int) -> tuple[int, int]:
+        """Return where the first word of a slice of the changed text ends, and its tokens."""
+        edge = min(self._edge_after(start), end)
+        written = self._with_prefix(self._changed[start:edge])
+        return edge, self._encoding._count_normalized(written)
 
     def count_many(self, spans: ArrayLike) -> NDArray[np.int64]:
         """Count the tokens of many slices; see `SliceCounter.count_many`.
 
-        Cost: a microsecond or two for each, most of them for the first word of the slice.
+        Cost: less than a microsecond for each, most of it for the first word of the slice.
         """
         rows = self._checked_rows(spans)
         if self._places is not None:
             rows = self._places.rows_of(rows)
-        if not self._leads:
+        if self._first_words is None:
             return self._inner.count_many(rows)
-        starts, ends = rows[:, 0], rows[:, 1]
-        edges = self._edges
-        after = np.searchsorted(edges, starts, side="right")
-        has_edge = after < len(edges)
-        firsts = ends.copy()
-        firsts[has_edge] = np.minimum(edges[after[has_edge]], ends[has_edge])
-        counts = self._inner.count_many(np.stack((firsts, ends), axis=1))
-        heads = zip(starts.tolist(), firsts.tolist(), strict=True)
-        found = [self._count_first(at, edge) if at < edge else 0 for at, edge in heads]
-        return counts + np.array(found, dtype=np.int64)
+        rests, counts = self._first_words.count_many(rows)
+        for row in np.flatnonzero(counts < 0).tolist():
+            rests[row, 0], counts[row] = self._count_long(*rows[row].tolist())
+        counts += self._inner.count_many(rests)
+        return counts
 
     def _count_tails(self, start: int, end: int) -> NDArray[np.int64]:
         """Count `text[at:end]` for each character after `start`, the last one first."""
@@ -174,11 +174,6 @@ class SpelledCounter(RunCounter):
             self._last_edge = start, edge
         return edge
 
-    @cached_property
-    def _edges(self) -> NDArray[np.int64]:
-        """All safe split points of the changed text, where many slices are counted."""
-        return self._pipeline.safe_points.all_of(self._changed)
-
     def _with_prefix(self, head: str) -> str:
         """Put before a slice of the changed text what it gets."""
         if self._takes_blank and not head.startswith(" "):
@@ -189,8 +184,16 @@ class SpelledCounter(RunCounter):
         """Find the longest slice from a start that fits; see `SliceCounter.split_at`."""
         start, n = self._checked_start(start, n)
         place = start if self._places is None else self._places.start_of(start)
-        if place == len(self._changed) or not self._leads:
+        if place == len(self._changed) or self._first_words is None:
             return self._back(self._inner.split_at(place, n))
+        edge, tokens = self._first_words.count(place, len(self._changed))
+        if 0 <= tokens <= n:
+            # A character's stand-ins have a token each, so before one that does not fit, all do.
+            return self._back(self._inner.split_at(edge, n - tokens))
+        return self._split_in_word(place, n)
+
+    def _split_in_word(self, place: int, n: int) -> int:
+        """Find the longest slice from a place on, whose first word is long or does not fit."""
         edge = self._edge_after(place)
         most = self._encoding._max_normalized_bytes_of(n)
         end = edge if most is None else min(edge, place + most + 1)
@@ -198,9 +201,7 @@ class SpelledCounter(RunCounter):
         written = self._with_prefix(head)
         tokens = self._encoding._count_normalized_till_limit(written, n)
         if tokens is not None and end == edge:
-            # A character's stand-ins have a token each, so before one that does not fit, all do.
             return self._back(self._inner.split_at(edge, n - tokens))
-        # Rarely: the budget ends in the first word.
         found = cutting.split_at(self._encoding, written, n, 0)
         return self._back(place + max(0, found - len(written) + len(head)))
 

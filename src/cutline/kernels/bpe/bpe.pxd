@@ -216,6 +216,7 @@ cdef inline bint cached_compatible(
 cdef Py_ssize_t next_closed_boundary(
     const Bpe* bpe, const uint8_t* piece, Py_ssize_t start, Py_ssize_t n
 ) noexcept nogil
+cdef bint is_closed_between(const Bpe* bpe, uint32_t before, uint32_t after) noexcept nogil
 cdef bint may_merge_characters(
     const Bpe* bpe, const uint8_t* piece, Py_ssize_t n, bint whole_characters
 ) noexcept nogil

@@ -11,6 +11,7 @@ Guarded by tests/kernels/test_encoders.py.
 
 from cutline.kernels.base.late import numpy as np
 
+from cutline.kernels.base.characters cimport write_utf8
 from cutline.kernels.base.common cimport HIGH_BITS, MERGE_LIMIT, count_dense, load64, memcpy
 
 cdef class BpeTables:
@@ -322,6 +323,17 @@ cdef inline bint is_open_boundary(const Bpe* bpe, const uint8_t* boundary) noexc
     """Whether a token that is not whole characters may lie across this boundary."""
     cdef uint32_t pair = <uint32_t> (boundary - 1)[0] << 8 | boundary[0]
     return bpe.open_boundaries[pair >> 3] >> (pair & 7) & 1
+
+
+cdef bint is_closed_between(const Bpe* bpe, uint32_t before, uint32_t after) noexcept nogil:
+    """Whether next_closed_boundary finds the boundary between two characters."""
+    cdef uint8_t[8] both
+    cdef Py_ssize_t at
+    if may_meet(bpe, before, after):
+        return False
+    at = write_utf8(before, both)
+    write_utf8(after, both + at)
+    return not is_open_boundary(bpe, both + at)
 
 
 cdef Py_ssize_t closed_parts(

@@ -8,25 +8,20 @@ Guarded by tests/chunking/test_spelled.py.
 
 cimport cython
 
-from cutline.kernels.base.characters cimport Characters, char_at, characters_of
-from cutline.kernels.base.common cimport (
-    NO_LIMIT, NO_MEMORY, NOT_FOUND, UNKNOWN, memcpy, uint8_t, uint16_t, uint32_t,
-)
-from cutline.kernels.base.pairs cimport Pairs, next_place, pairs_of
+from cutline.kernels.base.characters cimport Characters, characters_of
+from cutline.kernels.base.common cimport NO_MEMORY, NOT_FOUND, UNKNOWN
 from cutline.kernels.base.spelling cimport SpelledPlaces
 from cutline.kernels.breaks.best_break cimport (
     FITS, Limit, fits, give_back, last_place, take_limit, tokens_within,
 )
 from cutline.kernels.breaks.counted_breaks cimport CountedCut
 from cutline.kernels.breaks.overlaps cimport Overlap, cut_rows
-from cutline.kernels.encode.batches cimport OwnedState, Source
-from cutline.kernels.encode.encoder cimport Encoder
+from cutline.kernels.encode.batches cimport OwnedState
+from cutline.kernels.index.first_words cimport FirstWords
 from cutline.kernels.index.interval cimport Intervals
 
 cdef enum:
     NEAR = 64                   # characters to be tried one by one
-    MOST_PREFIX = 8             # characters before a slice
-    LONG = 1 << 10              # characters of a word: it is not counted again and again
 
 
 def cut_spelled_at_breaks(
@@ -65,77 +60,6 @@ def cut_spelled_at_breaks(
     if status == NO_MEMORY:
         raise MemoryError("no memory for the places that a chunk may start or end at")
     return rows, cut.longest if overlap is None and status == NOT_FOUND else NOT_FOUND
-
-
-@cython.auto_pickle(False)
-cdef class FirstWords:
-    """The first words of slices of a changed text: up to the first safe split point.
-
-    Args:
-        encoder: counts.
-        text: the changed text.
-        prefix: comes before each slice, after
-        takes_blank: a blank, unless the slice begins with one.
-        class_of, pairs: the safe split points: see `places_of_pairs`.
-    """
-
-    cdef Encoder encoder
-    cdef Source source
-    cdef str held
-    cdef Characters text
-    cdef uint32_t[MOST_PREFIX] prefix
-    cdef Py_ssize_t n_prefix
-    cdef bint takes_blank
-    cdef tuple tables
-    cdef Pairs points
-
-    def __cinit__(
-        self, Encoder encoder not None, str text not None, str prefix not None, bint takes_blank,
-        const uint16_t[::1] class_of not None, const uint8_t[:, ::1] pairs not None
-    ):
-        cdef Py_ssize_t at
-        if len(prefix) > MOST_PREFIX or encoder.scan_tables is None:
-            raise ValueError(f"no such prefix: {prefix!r}")
-        self.encoder = encoder
-        self.source = encoder.source()
-        self.held = text
-        self.text = characters_of(text)
-        self.n_prefix = len(prefix)
-        for at in range(self.n_prefix):
-            self.prefix[at] = ord(prefix[at])
-        self.takes_blank = takes_blank
-        self.tables = (class_of, pairs)
-        self.points = pairs_of(class_of, pairs)
-
-    cdef Py_ssize_t find(
-        self, OwnedState owned, Py_ssize_t start, Py_ssize_t end,
-        Py_ssize_t* word_end, Py_ssize_t* tokens        # out
-    ) noexcept nogil:
-        """Find the first word of text[start:end], which is not empty. UNKNOWN: it is long."""
-        cdef uint32_t[LONG + MOST_PREFIX + 1] written
-        cdef Characters word
-        cdef Source source = self.source
-        cdef Py_ssize_t at, count
-        at = next_place(&self.text, start, min(end - 1, start + LONG), &self.points)
-        if at == NOT_FOUND:
-            if end - start > LONG:
-                return UNKNOWN
-            at = end
-        word_end[0] = at
-        word.data = written
-        word.kind = sizeof(uint32_t)
-        word.is_ascii = False
-        memcpy(written, self.prefix, self.n_prefix * sizeof(uint32_t))
-        word.n = self.n_prefix
-        if self.takes_blank and char_at(&self.text, start) != c" ":
-            written[word.n] = c" "
-            word.n += 1
-        for at in range(start, word_end[0]):
-            written[word.n] = char_at(&self.text, at)
-            word.n += 1
-        count = self.encoder.encode_one(owned, &source, &word, -1, NO_LIMIT)
-        tokens[0] = count
-        return count
 
 
 @cython.internal

@@ -61,8 +61,8 @@ def image_rules(
         if prefix == _A_BLANK:
             return None  # before one that is there already, too
         closes[blank] = False
-    class_of, _ = neighbours.tables_of(neighbours.apart)
     spelling = next((one for one in last if isinstance(one, Spell | Unknown)), None)
+    ends = neighbours.bits_of(closes)
     made = ImageRules(
         np.zeros(1, dtype=np.uint8),
         None,
@@ -70,11 +70,11 @@ def image_rules(
         written,
         prefix,
         CharMap(partial(_characters, rules, spelling, written), rules.maker),
-        np.packbits(closes[class_of], bitorder="little"),
+        ends,
         spelling.stand_ins if isinstance(spelling, Unknown) and spelling.fuses else "",
         rules.strips_end,
         _Normalizer((*steps, *last)),
-        _stay_solid(steps) and _all_close(class_of, closes),
+        _stay_solid(steps) and _all_close(ends),
     )
     return made if made.are_known else None
 
@@ -87,11 +87,11 @@ def _stay_solid(steps: tuple[Step, ...]) -> bool:
     return all(isinstance(step, Form | Lower) for step in steps)
 
 
-def _all_close(class_of: NDArray[np.uint16], closes: NDArray[np.bool_]) -> bool:
-    """Return whether all characters but white space close runs."""
-    others = np.ones(len(class_of), dtype=np.bool_)
-    others[list(map(ord, SPACE))] = others[_SURROGATES] = False
-    return bool(closes[np.unique(class_of[others])].all())
+def _all_close(ends: NDArray[np.uint8]) -> bool:
+    """Return whether all characters but white space close runs: have a bit each."""
+    closes = np.unpackbits(ends, bitorder="little")
+    closes[list(map(ord, SPACE))] = closes[_SURROGATES] = 1
+    return bool(closes.all())
 
 
 def _characters(

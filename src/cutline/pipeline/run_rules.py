@@ -68,5 +68,4 @@ def _after_lines(neighbours: Neighbours, spell: Spell) -> NDArray[np.uint8] | No
     line, *unknown = neighbours.classes_in("\n" + spell.stand_ins).tolist()
     if not neighbours.apart[line, unknown].all():
         return None
-    class_of, _ = neighbours.tables_of(neighbours.apart)
-    return np.packbits(neighbours.apart[line][class_of], bitorder="little")
+    return neighbours.bits_of(neighbours.apart[line])

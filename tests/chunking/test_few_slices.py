@@ -12,6 +12,7 @@ from cutline.chunking import plain_finder
 from cutline.chunking.chunk_finder import ChunkFinder
 from cutline.chunking.chunk_stream import ChunkStream, window_finder
 from cutline.counting import few_slices as counting_few
+from cutline.counting.break_cuts import BreakCuts
 from cutline.counting.few_slices import FewSlices, few_slices
 from cutline.kernels.breaks.piece_breaks import count_pieces
 from cutline.pretokenize.neighbours import Neighbours
@@ -133,7 +134,8 @@ def test_slices_that_begin_with_what_was_forgotten() -> None:
     assert count_pieces(few._sums, 0, 15) == 5
     # A chunk begins where a slice was asked for last.
     assert count_pieces(few._sums, 29_001, 29_900) == encoding.count(text[29_001:29_900])
-    rows, _ = few.cut_at_breaks(29_001, 29_001, len(text), 70, 0.5, array("i", [7]), None, None)
+    asked = BreakCuts(29_001, 29_001, len(text), 70, 0.5, array("i", [7]))
+    rows, _ = few.cut_at_breaks(asked)
     assert [*rows[2::4]] == [
         encoding.count(text[a:b]) for a, b in zip(rows[::4], rows[1::4], strict=True)
     ]

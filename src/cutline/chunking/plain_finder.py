@@ -11,16 +11,17 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Protocol, TypeGuard
+from typing import TYPE_CHECKING, TypeGuard
 
 from cutline.chunking.chunk_run import ChunkRun
 from cutline.chunking.rules import ENDLESS, Rules
 from cutline.counting import IntervalCounter
+from cutline.counting.break_cuts import BreakCuts, CutsAtBreaks
 from cutline.counting.few_slices import LEAST_TOKENS, FewSlices
 from cutline.kernels.breaks.best_break import cut_at_breaks
 from cutline.kernels.breaks.outlined import cut_at_places
 from cutline.kernels.breaks.overlaps import Overlap
-from cutline.protocols import LimitsFrom, SliceCounter
+from cutline.protocols import SliceCounter
 
 if TYPE_CHECKING:
     from cutline.chunking.outline import Outline
@@ -37,26 +38,8 @@ _MOST_WAITS = 64
 _NONE = memoryview(array("q"))
 
 
-class CutsAtBreaks(Protocol):
-    """A counter that has a kernel of its own for this, by one limit and at the last breaks."""
-
-    def cut_at_breaks(
-        self,
-        start: int,
-        floor: int,
-        until: int,
-        n: int,
-        min_fill: float,
-        kinds: array[int],
-        overlap: Overlap | None,
-        renew: LimitsFrom | None,
-        /,
-    ) -> tuple[memoryview, int]:
-        """See `kernels.breaks.best_break.cut_at_breaks`."""
-
-
 def cuts_at_breaks(counter: SliceCounter) -> TypeGuard[CutsAtBreaks]:
-    """Return whether a counter is such a one."""
+    """Return whether a counter has a kernel of its own for cuts at breaks."""
     return hasattr(counter, "cut_at_breaks")
 
 
@@ -200,9 +183,10 @@ class PlainFinder:
                 self._stable, self._others, renew, self._overlap,
             )  # fmt: skip
         else:
-            rows, fit_end = counter.cut_at_breaks(
+            asked = BreakCuts(
                 start, floor, until, self._size, self._min_fill, self._kinds, self._overlap, renew
             )
+            rows, fit_end = counter.cut_at_breaks(asked)
         if sending is not None:
             sent.extend(
                 tokens + more[start] for start, tokens in zip(rows[::4], rows[2::4], strict=True)

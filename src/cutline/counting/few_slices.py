@@ -8,12 +8,11 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 
 from cutline.checks import utf8_of
+from cutline.counting.break_cuts import BreakCuts
 from cutline.counting.intervals import IntervalCounter
 from cutline.kernels.breaks.best_break import cut_at_breaks
 from cutline.kernels.breaks.outlined import Places, cut_at_places, cut_pieces_at_places
-from cutline.kernels.breaks.overlaps import Overlap
 from cutline.kernels.breaks.piece_breaks import PieceSums, count_pieces, cut_pieces_at_breaks
-from cutline.protocols import LimitsFrom
 from cutline.text_encoder import TextEncoder
 
 __all__ = ["LEAST_TOKENS", "FewSlices", "few_slices"]
@@ -76,18 +75,9 @@ class FewSlices:
         """Find the greatest end whose slice has at most n tokens."""
         return self._all.split_at(start, n)
 
-    def cut_at_breaks(
-        self,
-        start: int,
-        floor: int,
-        until: int,
-        n: int,
-        min_fill: float,
-        kinds: "array[int]",
-        overlap: Overlap | None,
-        renew: LimitsFrom | None,
-    ) -> tuple[memoryview, int]:
+    def cut_at_breaks(self, asked: BreakCuts) -> tuple[memoryview, int]:
         """Cut at the last breaks that fit; see `kernels/breaks/piece_breaks`."""
+        _, floor, until, n, min_fill, kinds, overlap, renew = asked
         assert overlap is None
         assert renew is None
         if self._sums.are_known:

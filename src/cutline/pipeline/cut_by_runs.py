@@ -8,12 +8,12 @@ from array import array
 from typing import Final
 
 from cutline.counting import few_slices
+from cutline.counting.break_cuts import BreakCuts
 from cutline.kernels.breaks.breaks import CHARACTER
 from cutline.kernels.breaks.few_breaks import cut_few_at_breaks
 from cutline.kernels.breaks.overlaps import Overlap
 from cutline.kernels.breaks.run_breaks import RunSums
 from cutline.pipeline.slice_counter import SliceCounter
-from cutline.protocols import LimitsFrom
 
 __all__ = ["RunCounter"]
 
@@ -43,43 +43,24 @@ class RunCounter(SliceCounter):
             self._sums = n, sums
         return sums
 
-    def cut_at_breaks(
-        self,
-        start: int,
-        floor: int,
-        until: int,
-        n: int,
-        min_fill: float,
-        kinds: "array[int]",
-        overlap: Overlap | None,
-        renew: LimitsFrom | None,
-    ) -> tuple[memoryview, int]:
+    def cut_at_breaks(self, asked: BreakCuts) -> tuple[memoryview, int]:
         """Cut at the last breaks that fit; see `kernels/breaks/few_breaks`.
 
         Few slices are asked for, if chunks are long and share nothing: then by runs. Else see
         `_cut_many_at_breaks`.
         """
+        _, floor, until, n, min_fill, kinds, overlap, renew = asked
         if overlap is None and n >= few_slices.LEAST_TOKENS and self._may_ask_few():
             sums = self._sums_for(n)
             if sums is not None:
                 return cut_few_at_breaks(sums, floor, until, n, min_fill, kinds, renew)
-        return self._cut_many_at_breaks(start, floor, until, n, min_fill, kinds, overlap, renew)
+        return self._cut_many_at_breaks(asked)
 
     def _may_ask_few(self) -> bool:
         """Whether there is nothing yet that counts any slice."""
         return True
 
-    def _cut_many_at_breaks(
-        self,
-        start: int,
-        floor: int,
-        until: int,
-        n: int,
-        min_fill: float,
-        kinds: "array[int]",
-        overlap: Overlap | None,
-        renew: LimitsFrom | None,
-    ) -> tuple[memoryview, int]:
+    def _cut_many_at_breaks(self, asked: BreakCuts) -> tuple[memoryview, int]:
         """Cut where many slices are asked for: none, each takes a longer search."""
         return _NONE, _LONGER_SEARCH
 
@@ -98,6 +79,6 @@ class RunCounter(SliceCounter):
         """
         n, overlap = min(n, _ENDLESS), min(overlap, _ENDLESS)
         shared = Overlap(overlap, _ANY_CHARACTER, False) if overlap else None
-        until = len(self._text)
-        rows, _ = self.cut_at_breaks(start, floor, until, n, 0.0, _ANY_CHARACTER, shared, None)
+        asked = BreakCuts(start, floor, len(self._text), n, 0.0, _ANY_CHARACTER, shared)
+        rows, _ = self.cut_at_breaks(asked)
         return rows

@@ -5,7 +5,6 @@ texts do. Then the slice up to its first safe split point is encoded, and the re
 a slice of the changed text. docs/tokenizers.md, "Models over characters", has the proof.
 """
 
-from array import array
 from collections.abc import Iterable
 from functools import cached_property
 from operator import index
@@ -14,15 +13,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cutline.counting import IntervalCounter, cutting
+from cutline.counting.break_cuts import BreakCuts
 from cutline.kernels.base.pairs import next_pair
 from cutline.kernels.base.spelling import SpelledPlaces
-from cutline.kernels.breaks.overlaps import Overlap
 from cutline.kernels.breaks.spelled_breaks import cut_spelled_at_breaks
 from cutline.kernels.index.first_words import FirstWords
 from cutline.normalizing import Prepend, Replace, Spell, Step
 from cutline.pipeline.cut_by_runs import RunCounter
 from cutline.pipeline.pipeline import Pipeline
-from cutline.protocols import LimitsFrom
 from cutline.text_encoder import TextEncoder
 
 __all__ = ["SpelledCounter", "is_spelled"]
@@ -110,22 +108,11 @@ class SpelledCounter(RunCounter):
     def _may_ask_few(self) -> bool:
         return "_inner" not in vars(self)
 
-    def _cut_many_at_breaks(
-        self,
-        start: int,
-        floor: int,
-        until: int,
-        n: int,
-        min_fill: float,
-        kinds: "array[int]",
-        overlap: Overlap | None,
-        renew: LimitsFrom | None,
-    ) -> tuple[memoryview, int]:
+    def _cut_many_at_breaks(self, asked: BreakCuts) -> tuple[memoryview, int]:
         """Cut at the last breaks that fit; see `kernels/breaks/spelled_breaks`."""
         return cut_spelled_at_breaks(
-            self._inner, self._text, self._places, self._first_words, start, floor, until, n,
-            min_fill, kinds, overlap, renew,
-        )  # fmt: skip
+            self._inner, self._text, self._places, self._first_words, *asked
+        )
 
     @cached_property
     def _first_words(self) -> FirstWords | None:

@@ -1,6 +1,5 @@
 """Slices of a text, for models that encode words apart."""
 
-from array import array
 from bisect import bisect_left
 from functools import cached_property, partial
 from itertools import pairwise
@@ -12,15 +11,14 @@ from numpy.typing import ArrayLike, NDArray
 from cutline.checks import checked_budget, need_no_surrogates, plain_text, utf8_of
 from cutline.chunks import Chunk, checked_sizes, too_large
 from cutline.counting import cutting
+from cutline.counting.break_cuts import BreakCuts
 from cutline.errors import OffsetError
 from cutline.kernels.base.chunks import make_chunks
-from cutline.kernels.breaks.overlaps import Overlap
 from cutline.kernels.breaks.word_breaks import cut_words_at_breaks
 from cutline.kernels.words.intervals import WordIntervals
 from cutline.pipeline.entangled import entangled
 from cutline.pipeline.slice_counter import SliceCounter
 from cutline.pipeline.words import WordPipeline
-from cutline.protocols import LimitsFrom
 from cutline.text_encoder import TextEncoder
 
 __all__ = ["WordCounter", "intervals", "split", "split_at"]
@@ -98,20 +96,10 @@ class WordCounter(SliceCounter):
         kernel = self._kernel if overlap else self._kernel_for(n)
         return kernel.cut_all(n, overlap)
 
-    def cut_at_breaks(
-        self,
-        start: int,
-        floor: int,
-        until: int,
-        n: int,
-        min_fill: float,
-        kinds: "array[int]",
-        overlap: Overlap | None,
-        renew: LimitsFrom | None,
-    ) -> tuple[memoryview, int]:
+    def cut_at_breaks(self, asked: BreakCuts) -> tuple[memoryview, int]:
         """Cut at the last breaks that fit; see `kernels/breaks/word_breaks`."""
-        kernel = self._kernel_for(n) if overlap is None else self._kernel
-        return cut_words_at_breaks(kernel, start, floor, until, n, min_fill, kinds, overlap, renew)
+        kernel = self._kernel_for(asked.n) if asked.overlap is None else self._kernel
+        return cut_words_at_breaks(kernel, *asked)
 
 
 class _PartCounter(SliceCounter):

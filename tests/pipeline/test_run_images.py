@@ -10,7 +10,9 @@ import pytest
 
 import cutline
 from cutline import TextChunker
+from cutline.counting import few_slices
 from cutline.kernels.words.run_images import ImageRules
+from cutline.pipeline import run_images
 from cutline.pipeline.run_counter import ImageCounter, RunCounter
 from cutline.pipeline.run_rules import run_rules
 from tests.pipeline.characters import (
@@ -166,13 +168,21 @@ def test_cuts_are_the_longest_that_fit(name: str) -> None:
         assert encoding.split_at(text, n, start) == expected, (ascii(text), start, n)
 
 
+@pytest.mark.parametrize("few", [False, True])
 @pytest.mark.parametrize("name", ALL)
-def test_chunks_have_the_tokens_of_their_texts(name: str) -> None:
+def test_chunks_have_the_tokens_of_their_texts(
+    name: str, few: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if few:  # also where so many slices are asked for that all are counted
+        monkeypatch.setattr(few_slices, "LEAST_TOKENS", 1)
+        monkeypatch.setattr(few_slices, "SHARE", 1e9)
     rng = random.Random(f"chunks{name}")
     encoding, tokenizer = pair(name)
     for _ in range(12):
         text = " ".join(hostile(rng) for _ in range(rng.choice((1, 3, 9))))
         n, overlap = rng.choice((64, 64, 80)), rng.choice((0, 0, 9))
+        if few:
+            n, overlap = rng.choice((26, 32, 64)), 0
         chunks = encoding.split(text, n, overlap)
         for chunk in [*chunks, *TextChunker(encoding, n, overlap).chunk(text)]:
             assert chunk.token_count == number(tokenizer, chunk.text) <= n, ascii(text)
@@ -237,3 +247,41 @@ def test_an_added_token_is_found_among_images() -> None:
     for text in ("a <x>\n\tb", "the\u3000<x>" * 90, f"{'the ' * 90}<x>\u200b"):
         assert encoding.count(text) == number(tokenizer, text)
         assert encoding.encode_ordinary(text) == tokenizer.encode(text).ids
+
+
+@pytest.mark.parametrize("name", ["qwen 2.5", "compatible", "precompiled"])
+def test_few_parts_are_normalized_for_the_end_of_a_chunk(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of what may fit, only the last run is normalized again for each end."""
+    text = "some cafe\u0301 and de\u0301ja\u0300 vu in ha\u0306u\u0323 bi\u0300nh, a\u0301 " * 200
+    encoding, tokenizer = pair(name)
+    normal, parts = run_images._Normalizer.__call__, list[str]()
+
+    def noted(self: run_images._Normalizer, part: str, at_end: bool) -> bytes:
+        parts.append(part)
+        return normal(self, part, at_end)
+
+    monkeypatch.setattr(run_images._Normalizer, "__call__", noted)
+    chunks = TextChunker(encoding, 64).chunk(text)
+    assert all(chunk.token_count == number(tokenizer, chunk.text) <= 64 for chunk in chunks)
+    n_entangled = text.count(" ") - text.count("some") - text.count("and") - text.count("in")
+    assert n_entangled < len(parts) < n_entangled + 24 * len(chunks)
+    assert max(map(len, parts[n_entangled:])) < 30
+
+
+@pytest.mark.parametrize("name", [*MAPPED, "precompiled"])
+def test_cuts_after_runs_that_vanish_for_a_mark(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a sign that is removed with its mark nothing is left between two blanks."""
+    monkeypatch.setattr(few_slices, "LEAST_TOKENS", 1)
+    monkeypatch.setattr(few_slices, "SHARE", 1e9)
+    encoding, tokenizer = pair(name)
+    rng = random.Random(name)
+    for _ in range(60):
+        parts = ["\u00a8\u0301", "\u00ae\u0301", "e\u0301", "the", "a", "\u00a8"]
+        text = " ".join(rng.choices(parts, weights=[4, 4, 4, 1, 1, 1], k=60))
+        n = rng.randint(8, 20)
+        for chunk in encoding.split(text, n):
+            assert chunk.token_count == number(tokenizer, chunk.text) <= n, ascii(text)
+            for longer in range(chunk.end_index + 1, min(len(text), chunk.end_index + 9) + 1):
+                assert number(tokenizer, text[chunk.start_index : longer]) > n, ascii(text)

@@ -10,6 +10,7 @@ import pytest
 from cutline.formats.sentencepiece_model import _fields
 from cutline.words.precompiled import Precompiled
 from tests.texts import NAMED_TEXTS
+from tests.words.charsmaps import charsmap
 from tests.words.configurations import (
     META,
     RUNS,
@@ -63,6 +64,48 @@ def test_a_published_map_does_what_it_does_in_tokenizers(rule: str) -> None:
             assert step.apply(text) == oracle.normalize_str(text), ascii(text)
     for text in random_texts(rule, 20_000):
         assert step.apply(text) == oracle.normalize_str(text), ascii(text)
+
+
+@pytest.mark.parametrize("rule", [*RULES, "of blanks"])
+def test_words_that_come_again_are_mapped_as_in_a_whole_text(rule: str) -> None:
+    made = charsmap({" ": "_", " \u0301": "x"}) if rule == "of blanks" else published_map(rule)
+    step, oracle = Precompiled(made), norm.Precompiled(made)
+    pool = [*random_texts(f"{rule} words", 60), "", "", "\u0301", "\u0301e", "\u200d", "\n", "a\r"]
+    pool += ["\u0600", "x\u0600", "e\u0301" * 20]  # the first leads, even a blank
+    rng = random.Random(rule)
+    for n in (60, 200, 200, 5_000, 20_000):
+        words = pool if n % 200 else pool[:-3]
+        text = " ".join(rng.choices(words, k=n))
+        assert step.apply(text) == oracle.normalize_str(text)
+
+
+def test_characters_whose_clusters_are_never_looked_up_do_not_interact() -> None:
+    """Clusters of six bytes are not: a letter of Hindi and a vowel sign, or a nukta, have six."""
+    step = Precompiled(published_map("nmt_nfkc"))
+    for pair in ("\u0928\u093f", "\u0928\u093c", "\u30ab\u3099", "\U00011099\U000110ba"):
+        assert step.acts_alone(pair)
+        assert step.apply(pair) == "".join(map(step.apply, pair))
+    for pair in ("e\u0301", "\u0627\u0653", "\uff25\u0301"):
+        assert not step.acts_alone(pair)
+
+
+OPENERS = {1: "e", 2: "\u0435", 3: "\u0915", 4: "\U00011083"}
+JOINERS = {2: "\u0301", 3: "\u093c", 4: "\U00011046"}
+
+
+@pytest.mark.parametrize("n_opener", OPENERS)
+@pytest.mark.parametrize("n_joiner", JOINERS)
+@pytest.mark.parametrize("is_key", [False, True])
+def test_clusters_around_six_bytes(n_opener: int, n_joiner: int, is_key: bool) -> None:
+    opener, joiner = OPENERS[n_opener], JOINERS[n_joiner]
+    parts = norm.Precompiled(charsmap({opener if is_key else opener + joiner: "z"})), META
+    rules, expected = rules_of(*parts), words_of(*parts)
+    rng = random.Random(n_opener)
+    for _ in range(500):
+        text = "".join(
+            rng.choices([opener, joiner, "a", " ", "\u0915", "\u0302"], k=rng.randint(1, 8))
+        )
+        assert words(rules, text) == expected(text), ascii(text)
 
 
 @pytest.mark.exhaustive

@@ -142,11 +142,12 @@ class _Normalizer:
     def __init__(self, steps: tuple[Step, ...]) -> None:
         self._steps = tuple(one for one in steps if not isinstance(one, Prepend))
         self._inside = tuple(one for one in self._steps if not isinstance(one, Strip))
+        self._strips = self._inside != self._steps
         self._known = lru_cache(_KNOWN_PARTS)(self._normal)
 
     def __call__(self, part: str, at_end: bool) -> bytes:
         """Normalize a part, which may end the text."""
-        if at_end:
+        if at_end and self._strips:
             return normalize(part, self._steps).encode()
         return self._known(part) if len(part) <= _SHORT else self._normal(part)
 

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cutline.errors import VocabularyError
+from cutline.kernels.words.classes import first_member
 from cutline.normalizing import Traced, of_each
 from cutline.words.characters import ClassName, chars_of, class_pattern
 from cutline.words.steps import without_surrogates
@@ -28,10 +29,17 @@ __all__ = ["Precompiled"]
 _SHORT: Final = 6
 """Clusters with fewer bytes are looked up as a whole."""
 
+_WIDE: Final = 0xC2  # the first lead byte that is not ASCII
+_LEADS: Final = (0, 0xF5, 0xF0, 0xE0, _WIDE)
+"""Of a character of so many bytes, where lead bytes end of what makes a short cluster with it."""
+
 _LAST: Final = 3
 """Of a long cluster that goes on, so many characters are told apart by their places."""
 
 _KNOWN_CLUSTERS: Final = 4096
+_KNOWN_WORDS: Final = 8192
+_LONGEST_WORD: Final = 32  # characters of one that is kept
+_BY_WORDS: Final = 256  # characters of a text in which words may repeat
 _LAST_BYTES: Final = 64  # values of the last byte of UTF-8, but for ASCII
 _THREE_BYTES: Final = "\u0800"  # from here on groups are worth a look of their own
 _LOOKED_THROUGH: Final = 4096  # characters at a time, for one that is changed
@@ -53,6 +61,12 @@ def _telltales() -> re.Pattern[str]:
     """Match a character of which each cluster of several has one, first or second."""
     parts = "".join(map(class_pattern, ("joins", "prepends")))
     return re.compile(rf"[{parts}\u1100-\u11ff\ua960-\ua97c\ud7b0-\ud7fb]|\n(?<=\r\n)")
+
+
+@cache
+def _prepends() -> NDArray[np.int32]:
+    """Return the characters that have no cluster's end after them, even before a blank."""
+    return chars_of("prepends").edges.astype(np.int32)
 
 
 @cache
@@ -138,6 +152,7 @@ class _CharsMap:
         self.known = _Known(self)
         self.singles = _Singles(self.known)
         self.find_short = lru_cache(_KNOWN_CLUSTERS)(self._find_short)
+        self.words = _Words(self)
 
     def _walk(self, key: bytes) -> tuple[str | None, int | None]:
         """Follow a key up to its shortest part that is mapped.
@@ -169,6 +184,18 @@ class _CharsMap:
         key = cluster.encode("utf-8", "surrogatepass")
         return self._walk(key)[0] if len(key) < _SHORT else None
 
+    def apply(self, text: str) -> str:
+        """Map a text without surrogates."""
+        singles = self.singles
+        parts, done = list[str](), 0
+        for found in _clusters(text):
+            cluster = found.group()
+            made = None if len(cluster) >= _SHORT else self.find_short(cluster)
+            if made is not None:
+                parts += [text[done : found.start()].translate(singles), made]
+                done = found.end()
+        return "".join([*parts, text[done:].translate(singles)])
+
     def values(self) -> frozenset[str]:
         """Return all texts of the map."""
         return frozenset(self._strings.decode().split("\0"))
@@ -180,15 +207,16 @@ class _CharsMap:
 
     def look(self, character: str) -> tuple[str, bool]:
         """Return what becomes of a character, and whether clusters it begins can be mapped."""
-        found, place = self._walk(character.encode("utf-8", "surrogatepass"))
+        key = character.encode("utf-8", "surrogatepass")
+        found, place = self._walk(key)
         if found is not None:
-            return found, True
+            return found, _LEADS[len(key)] > _WIDE
         if place is None:
             return character, False
         units = self._units
         return character, any(
             place ^ byte < len(units) and units[place ^ byte] & 0x8000_00FF == byte
-            for byte in range(0xC2, 0xF5)  # no ASCII character joins another, but for \r\n
+            for byte in range(_WIDE, _LEADS[len(key)])  # no ASCII joins another, but for \r\n
         )
 
 
@@ -253,6 +281,22 @@ class _Singles(dict[int, str]):
         return value
 
 
+class _Words(dict[str, str]):
+    """What words become, with the blank before them: the last ones that are short."""
+
+    def __init__(self, charsmap: _CharsMap) -> None:
+        super().__init__()
+        self._charsmap = charsmap
+
+    def __missing__(self, word: str) -> str:
+        made = self._charsmap.apply(f" {word}")
+        if len(word) <= _LONGEST_WORD:
+            if len(self) >= _KNOWN_WORDS:
+                self.clear()
+            self[word] = made
+        return made
+
+
 @cache
 def _parsed(data: bytes) -> _CharsMap:
     return _CharsMap(data)
@@ -279,17 +323,14 @@ class Precompiled:
 
     def apply(self, text: str) -> str:
         """See `Step.apply`."""
-        singles = _parsed(self.charsmap).singles
+        charsmap = _parsed(self.charsmap)
         text = without_surrogates(text)
         if len(text) == 1:
-            return text.translate(singles)
-        parts, done = [], 0
-        for found in _clusters(text):
-            made = self._whole(found.group())
-            if made is not None:
-                parts += [text[done : found.start()].translate(singles), made]
-                done = found.end()
-        return "".join([*parts, text[done:].translate(singles)])
+            return text.translate(charsmap.singles)
+        if len(text) < _BY_WORDS or first_member(text, _prepends()) >= 0:
+            return charsmap.apply(text)
+        first, *words = text.split(" ")  # a cluster begins with each blank
+        return "".join([charsmap.apply(first), *map(charsmap.words.__getitem__, words)])
 
     def _whole(self, cluster: str) -> str | None:
         return None if len(cluster) >= _SHORT else _parsed(self.charsmap).find_short(cluster)
@@ -446,6 +487,8 @@ class Precompiled:
 
     def acts_alone(self, text: str) -> bool:
         """Return whether each character of a text and of its slices is changed on its own."""
+        if not any(map(self.opens, set(text))):
+            return True
         return not any(
             self.opens(character) for found in _clusters(text) for character in found.group()[:-1]
         )

@@ -8,7 +8,7 @@ Guarded by tests/chunking/test_spelled.py.
 cimport cython
 from libc.stdlib cimport free
 
-from cutline.kernels.base.characters cimport Characters
+from cutline.kernels.base.characters cimport Characters, char_at
 from cutline.kernels.base.common cimport (
     NO_LIMIT, NO_MEMORY, NOT_FOUND, grow, uint8_t, uint32_t, uint64_t,
 )
@@ -159,7 +159,7 @@ cdef class RunCut(FewCut):
         """
         cdef Py_ssize_t fitting, low = start, high = end, middle, written
         cdef Cut cut
-        written = self.write(start, end, prefix, at_end=False)
+        written = self.write(start, end, prefix, False, NULL)
         if written < 0 and written != ENTANGLED:
             return written
         fitting = NO_LIMIT
@@ -173,7 +173,7 @@ cdef class RunCut(FewCut):
             fitting = cut.end
             while low < high:       # the last end that writes no more
                 middle = (low + high + 1) >> 1
-                written = self.write(start, middle, prefix, at_end=True)
+                written = self.write(start, middle, prefix, True, NULL)
                 if written < 0:
                     return written
                 if written <= fitting:
@@ -181,22 +181,59 @@ cdef class RunCut(FewCut):
                 else:
                     high = middle - 1
             end = low
-            if self.write(start, end, prefix, at_end=True) == fitting:
+            if self.write(start, end, prefix, True, NULL) == fitting:
                 return end
+        return self.longest_counted(start, end, n, prefix)
+
+    cdef Py_ssize_t longest_counted(
+        self, Py_ssize_t start, Py_ssize_t end, Py_ssize_t n, int prefix
+    ) noexcept nogil:
+        """The same, by counting: runs as long as they fit, and then each end of the next one."""
+        cdef Py_ssize_t run_end, tokens
+        cdef bint is_closed = True
+        while True:
+            run_end = self.run_end(start, end)
+            if run_end == NOT_FOUND:
+                break
+            tokens = self.write(start, run_end, prefix, True, &is_closed)
+            if tokens >= 0:
+                tokens = self.count(start, run_end, prefix != NO_PREFIX)
+            if tokens < 0:
+                return tokens
+            if not is_closed:
+                break
+            if tokens > n:
+                end = run_end - 1
+                break
+            start = run_end
+            n -= tokens
+            prefix = NO_PREFIX
         while end > start:
-            written = self.count(start, end, prefix != NO_PREFIX)
-            if written < 0:
-                return written
-            if written <= n:
+            tokens = self.count(start, end, prefix != NO_PREFIX)
+            if tokens < 0:
+                return tokens
+            if tokens <= n:
                 break
             end -= 1
         return end
 
+    cdef Py_ssize_t run_end(self, Py_ssize_t start, Py_ssize_t end) noexcept nogil:
+        """Where the first run of a slice ends, before a blank; or NOT_FOUND."""
+        cdef const Spelling* spelling = &self.rules.spelling
+        cdef uint32_t before = char_at(self.text, start), char
+        while start + 1 < end:
+            start += 1
+            char = char_at(self.text, start)
+            if char == c" " and before != c" " and spelling.may_end(spelling.images, before, False):
+                return start
+            before = char
+        return NOT_FOUND
+
     cdef Py_ssize_t write(
-        self, Py_ssize_t start, Py_ssize_t end, int prefix, bint at_end
+        self, Py_ssize_t start, Py_ssize_t end, int prefix, bint at_end, bint* is_closed
     ) noexcept nogil:
         """Write what becomes of a slice; see write_slice."""
         return write_slice(
             &self.rules.spelling, prefix, self.text, start, end, at_end, &self.utf8,
-            &self.utf8_bytes,
+            &self.utf8_bytes, is_closed,
         )

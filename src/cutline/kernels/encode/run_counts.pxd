@@ -51,7 +51,7 @@ cdef Py_ssize_t prefix_of(
 ) noexcept nogil
 cdef Py_ssize_t write_slice(
     const Spelling* spelling, int prefix, const Characters* text, Py_ssize_t start, Py_ssize_t end,
-    bint at_end, uint8_t** out, Py_ssize_t* slots
+    bint at_end, uint8_t** out, Py_ssize_t* slots, bint* is_closed
 ) noexcept nogil
 cdef Py_ssize_t spell_part(
     const Spelling* spelling, const Characters* text, Py_ssize_t start, Py_ssize_t end, uint8_t* out

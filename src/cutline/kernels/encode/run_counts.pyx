@@ -137,7 +137,7 @@ cdef Py_ssize_t count_by_runs(
     else:
         added = write_slice(
             spelling, separators.prefix if at == 0 else NO_PREFIX, text, at, text.n, True,
-            &state.utf8, &state.utf8_bytes,
+            &state.utf8, &state.utf8_bytes, NULL,
         )
         if added >= 0:
             missed.n_bytes = added
@@ -301,15 +301,18 @@ cdef Py_ssize_t put_prefix(
 
 cdef Py_ssize_t write_slice(
     const Spelling* spelling, int prefix, const Characters* text, Py_ssize_t start, Py_ssize_t end,
-    bint at_end, uint8_t** out, Py_ssize_t* slots
+    bint at_end, uint8_t** out, Py_ssize_t* slots,
+    bint* is_closed     # out, unless NULL: whether a run may end there, if its last character lets it
 ) noexcept nogil:
     """Write what becomes of a slice, which is a text by itself if it is `at_end`; or a status."""
-    cdef bint is_closed
+    cdef bint closes = True
     cdef Py_ssize_t n = spelling.write(spelling.images, text, start, end, at_end, out, slots, 0)
     if n == ENTANGLED and at_end:
         n = spelling.write_entangled(
-            spelling.images, text, start, end, True, out, slots, 0, &is_closed
+            spelling.images, text, start, end, True, out, slots, 0, &closes
         )
+    if is_closed != NULL:
+        is_closed[0] = closes
     if n > 0 and prefix != NO_PREFIX:
         n = put_prefix(prefix, out, slots, 0, n)
     return n

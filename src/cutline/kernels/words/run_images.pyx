@@ -98,7 +98,7 @@ cdef class ImageRules(RunRules):
             with nogil:
                 n = write_slice(
                     &self.spelling, self.separators.prefix, &characters, 0, characters.n, True,
-                    &out, &slots,
+                    &out, &slots, NULL,
                 )
             if n == INTERRUPTED:
                 raise_pending()

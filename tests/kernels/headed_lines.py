@@ -68,8 +68,8 @@ def is_page_number(line: str) -> bool:
 
 
 def is_page_number_after(text: str, place: int) -> bool:
-    line, newline, _ = text[place:].partition("\n")
-    return newline == "\n" and is_page_number(line) and ends_page(text, place + len(line))
+    line = re.match(r"([^\n\r\v\f\x85\u2028\u2029]*)[\n\r]", text[place:])
+    return line is not None and is_page_number(line[1]) and ends_page(text, line.end(1) + place)
 
 
 def page_number_ends(text: str, start: int) -> list[int]:

@@ -168,12 +168,11 @@ cdef bint ends_page_number(
 
 cdef bint is_page_number_after(const Characters* text, Py_ssize_t place) noexcept nogil:
     """Whether the line here is a page's number, below which the page ends."""
-    cdef Py_ssize_t at = place, until = min(text.n, place + MOST_HEADING + 1)
-    while at < until and char_at(text, at) != c"\n":
-        at += 1
-    return (
-        at < until and is_page_end_after(text, at) and has_number_at_end(text, place, at)
-    )
+    cdef Py_ssize_t until = min(text.n, place + MOST_HEADING + 1)
+    cdef Py_ssize_t at = next_line_end(text, place, until)
+    if at == until or (char_at(text, at) != c"\n" and char_at(text, at) != c"\r"):
+        return False
+    return is_page_end_after(text, at) and has_number_at_end(text, place, at)
 
 
 cdef bint is_below_title(

@@ -84,6 +84,24 @@ def test_no_chunk_begins_with_a_closing_mark_or_ends_with_an_opening_one() -> No
     assert not any(word[0] in ",)”!」、。" or word[-1] in "(“「" for word in words)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(
+            "བོད་ཡིག་ནི་གསར་པ་རེད། དེ་ནི་",
+            "दिल्ली है। यह शहर है॥",
+            "هل هذا، صحيح؟ نعم۔",
+            "አዲስ፡አበባ። ናት፣ እንዴት",
+        ),
+        *("ភាសាខ្មែរ។ ក្មេងៗ ៕", "เด็กๆ กรุงเทพฯ และ", "ເດັກນ້ອຍໆ ແລະ", "ရန်ကုန်၊ မြို့။", "ここゝ人々、"),
+    ],
+)
+def test_no_chunk_begins_with_a_mark_that_ends_or_repeats_a_word(text: str) -> None:
+    words = parts(WordLevel(), text)
+    assert "".join(words) == text
+    assert not any(word[0] in "་།।॥،؟۔፡።፣។៕ៗๆฯໆ၊။ゝ々、" for word in words)
+
+
 def test_what_stands_before_a_chunk_has_no_say_in_its_graphemes() -> None:
     text = "👨\u200d👩x🇩🇪🇫🇷xक्क्क"
     for start in range(len(text)):

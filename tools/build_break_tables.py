@@ -62,8 +62,9 @@ CATEGORIES = {
 # They end sentences, though the database calls them but terminal.
 TIBETAN_SHADS = "།༎༏༐༑༔"
 STERM = 12
-# Marks that belong to the word before them, as closing brackets do.
-CLOSING_MARKS = ".,;:!?%…。、，．：；？！・ー々"
+# Marks that belong to the word before them, as closing brackets do, besides those that end clauses
+# and sentences: signs that repeat or shorten it, too, and those between syllables of Tibetan.
+CLOSING_MARKS = "%…・ー々ゝゞヽヾๆฯໆៗ་༌༔"
 
 
 def members(folder: Path) -> NDArray[np.bool_]:
@@ -111,6 +112,7 @@ def properties(package: Path) -> NDArray[np.uint32]:
     for flag, categories in CATEGORIES.items():
         for category in categories:
             found[members(package / "General_Category" / category)] |= flag
+    found[members(package / "Binary_Property" / "Terminal_Punctuation")] |= CLOSING
     found[[*map(ord, CLOSING_MARKS)]] |= CLOSING
     return found
 

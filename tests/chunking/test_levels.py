@@ -1,6 +1,7 @@
 """Each level finds the boundaries that a reader would, and the last one wherever it is asked."""
 
 import re
+from itertools import accumulate
 
 import pytest
 import regex
@@ -17,6 +18,7 @@ from cutline.chunking.levels import (
     LineLevel,
     ParagraphLevel,
     PatternLevel,
+    PhraseLevel,
     SentenceLevel,
     WordLevel,
 )
@@ -82,6 +84,36 @@ def test_no_chunk_begins_with_a_closing_mark_or_ends_with_an_opening_one() -> No
     assert "".join(words) == text
     assert words[:5] == ["Hello,", " ", "(well-", "known)", " "]
     assert not any(word[0] in ",)”!」、。" or word[-1] in "(“「" for word in words)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(
+            "བོད་ཡིག་ནི་གསར་པ་རེད། དེ་ནི་",
+            "दिल्ली है। यह शहर है॥",
+            "هل هذا، صحيح؟ نعم۔",
+            "አዲስ፡አበባ። ናት፣ እንዴት",
+        ),
+        *("ភាសាខ្មែរ។ ក្មេងៗ ៕", "เด็กๆ กรุงเทพฯ และ", "ເດັກນ້ອຍໆ ແລະ", "ရန်ကုန်၊ မြို့။", "ここゝ人々、"),
+    ],
+)
+def test_no_chunk_begins_with_a_mark_that_ends_or_repeats_a_word(text: str) -> None:
+    words = parts(WordLevel(), text)
+    assert "".join(words) == text
+    assert not any(word[0] in "་།।॥،؟۔፡።፣។៕ៗๆฯໆ၊။ゝ々、" for word in words)
+
+
+def test_letters_that_are_written_as_character_references_are_parts_of_words() -> None:
+    expected = ["caf&eacute;s ", "et ", "th&#233;i&egrave;re, ", "o&ugrave;"]
+    text = "".join(expected)
+    starts = {0, *accumulate(map(len, expected))}
+    for level in (PhraseLevel(), WordLevel()):
+        inside = [place for place in level.every(text, 0, 0, len(text)) if place not in starts]
+        assert all(text[place] == " " for place in inside)
+    # Where each letter is one, as in old Russian pages, a chunk may end between them.
+    assert parts(WordLevel(), "&#1057;&#1072;") == ["&#1057;", "&#1072;"]
+    assert parts(PhraseLevel(), "a=b&c=d;e=f;g") == ["a=b&c=d;", "e=f;", "g"]
 
 
 def test_what_stands_before_a_chunk_has_no_say_in_its_graphemes() -> None:

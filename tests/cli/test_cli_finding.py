@@ -208,3 +208,15 @@ def test_a_folder_with_nothing_left_is_named(invoke: Invoke, tmp_path: Path) -> 
 def test_rows_are_json(invoke: Invoke, tmp_path: Path) -> None:
     made(tmp_path, ["a"])
     assert json.loads(invoke("count", "--format", "jsonl", tmp_path).stdout)["token_count"] == 1
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a working folder cannot be removed there")
+def test_a_working_folder_that_was_removed_is_a_folder_without_files(
+    invoke: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    result = invoke("count", ".")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr == "cutline: .: no file in this folder\n"

@@ -1,13 +1,14 @@
 """Several files at a time, and a large one in another thread: with the same output."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from cutline.cli import counts, inputs
-from cutline.cli.parallel import ahead, in_order
+from cutline.cli import counts, inputs, parallel
+from cutline.cli.parallel import ahead, in_order, small_in_order
 from cutline.pipeline import parts
 from tests.cli.conftest import TEXTS, Invoke
 
@@ -99,6 +100,43 @@ def test_results_come_in_order_and_weigh_no_more_than_allowed() -> None:
             done.append(result())
     assert done == [number for number in range(len(sizes)) if number % 7]
     assert most <= 10
+
+
+@pytest.mark.parametrize("size", [1, 1000, 1 << 15])
+def test_small_calls_are_made_together_in_order(size: int) -> None:
+    together: dict[int, list[int]] = {}
+
+    def call(number: int) -> int:
+        together.setdefault(threading.get_ident(), []).append(number)
+        if number % 7 == 0:
+            raise KeyError(number)
+        return number
+
+    # Those without weight are made when asked for, by whoever asks.
+    sizes = [0 if number % 50 == 25 else size for number in range(500)]
+    calls = ((size, lambda number=number: call(number)) for number, size in enumerate(sizes))
+    for number, result in enumerate(small_in_order(calls, 1, 1 << 20)):
+        if number % 7 == 0:
+            with pytest.raises(KeyError, match=str(number)):
+                result()
+        else:
+            assert result() == number
+    assert together.pop(threading.get_ident()) == [n for n in range(500) if not sizes[n]]
+    (rest,) = together.values()
+    assert rest == [n for n in range(500) if sizes[n]]
+
+
+def test_small_calls_are_handed_over_by_the_dozen(monkeypatch: pytest.MonkeyPatch) -> None:
+    weights = []
+
+    def noted(calls: Iterable[tuple[int, Any]], n_threads: int, most: int) -> Iterator[Any]:
+        weights.extend(weight for weight, _ in calls)
+        yield from ()
+
+    monkeypatch.setattr(parallel, "in_order", noted)
+    sizes = [*[1] * 130, 40_000, *[20_000] * 2, 0, 5]
+    assert not list(small_in_order(((size, list) for size in sizes), 2, 1 << 20))
+    assert weights == [64, 64, 2, 40_000, 20_000, 20_000, 0, 5]
 
 
 @pytest.mark.parametrize("n_items", [0, 1, 63, 64, 65, 10_000])

@@ -1,9 +1,11 @@
-"""Headings, entries, and where lines end that do not only wrap, in plain Python."""
+"""Headings, page numbers, entries, and where lines end that do not only wrap, in plain Python."""
 
 import re
 from collections.abc import Iterator
 
 from tests.kernels.wrapped_lines import LINE_END, is_wrapped
+
+LOG_LEVEL = re.compile(r"\[?(TRACE|DEBUG|INFO|WARN|WARNING|ERROR|CRITICAL|FATAL|SEVERE)[:\] \t]")
 
 
 def line_breaks(text: str, start: int, after: int, until: int) -> Iterator[int]:
@@ -23,7 +25,9 @@ def entry_breaks(text: str, start: int, after: int, until: int) -> list[int]:
 
 
 def begins_entry(text: str) -> bool:
-    """Whether the first line begins with a time, a date or an address, soon."""
+    """Whether the first line begins with a time, a date or an address, soon, or a log's level."""
+    if LOG_LEVEL.match(text):
+        return True
     line = LINE_END.split(text[:32])[0]
     first = re.match("[0-9]|[A-Z[(\u200e][^0-9]{0,8}[0-9]", line)
     return first is not None and len(re.findall("(?<=[0-9])[:./-](?=[0-9])", line)) >= 2
@@ -46,9 +50,36 @@ def is_headed(text: str, start: int, place: int) -> bool:
     could_begin = is_capital(line[0]) or line[0] == "§"
     if not alone or not could_be_heading(before[first:]) or not could_begin:
         return False
+    if ends_page(text, start + len(before)):
+        return False
     line, _, below = text[place:].partition("\n")
     is_alone = re.match(r"[^\S\n]{0,100}(?:\n|\Z)", below) is not None
     return not (could_be_heading(line) and is_alone)
+
+
+def ends_page(text: str, place: int) -> bool:
+    return re.match(r"\s*?\f", text[place : place + 100]) is not None
+
+
+def is_page_number(line: str) -> bool:
+    """Whether a short line begins or ends with a digit, but for signs."""
+    found = re.findall(r"[^\W_]", line)
+    return len(line) <= 80 and bool(found) and (found[0].isdecimal() or found[-1].isdecimal())
+
+
+def is_page_number_after(text: str, place: int) -> bool:
+    line = re.match(r"([^\n\r\v\f\x85\u2028\u2029]*)[\n\r]", text[place:])
+    return line is not None and is_page_number(line[1]) and ends_page(text, line.end(1) + place)
+
+
+def page_number_ends(text: str, start: int) -> list[int]:
+    """Where a page ends below a line that stands alone, with its number."""
+    return [
+        match.end()
+        for match in re.finditer(r"(?<=\n)(?=\f)(?![^\S\n]{0,200}\n)", text[start:])
+        if (found := re.search(r"\n[^\S\n]{0,200}\n([^\n]*)\n\Z", text[start:][: match.end()]))
+        and is_page_number(found[1])
+    ]
 
 
 def is_ruler(line: str) -> bool:

@@ -7,6 +7,7 @@ import random
 from functools import cache
 
 import pytest
+import regex
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from uniseg.graphemecluster import grapheme_cluster_boundaries
@@ -24,13 +25,16 @@ from cutline.pretokenize.unicode import find_property
 from tests.conftest import short_or_long
 from tests.texts import NAMED_TEXTS, random_texts
 
-CLOSING_MARKS = ".,;:!?%…。、，．：；？！・ー々"
+CLOSING_MARKS = regex.compile("[%…・ー々ゝゞヽヾๆฯໆៗ་༌༔]|\\p{Terminal_Punctuation}")
+REFERENCE = regex.compile(r"&#?[A-Za-z0-9]{1,30};")  # of HTML, to a character
 # One of each kind that the rules tell apart, with what they look for around it.
 SIGNS = (
     *("\r", "\n", "\x0b", "\u2028", "\x00", "a", "Z", "א", "1", "٣", "_", "'", '"', ".", ",", ":"),
     *(" ", "\u3000", "\u00a0", "\u0301", "\u200d", "\ufe0f", "\u00ad", "\u200c", "\u0903"),
     *("カ", "ー", "あ", "中", "ก", "ำ", "가", "각", "\u1100", "\u1161", "\u11a8", "\u0600", "क"),
     *("\u094d", "ত", "\u09cd", "\u0bcd", "🇩", "🇪", "👩", "🏿", "❤", "😀", "(", ")", "«", "»", "-"),
+    *("&", "#", ";", "&eacute;", "&#233;", "&" + "a" * 30 + ";", "&" + "a" * 31 + ";"),
+    *("་", "།", "।", "؟", "።", "ๆ", "ᠵ"),
     *("\u05c9", "\U0001f1e6", "\U000e0061", "𓀀", "ﬁ", "\ufeff"),
 )
 TEXTS = st.lists(st.sampled_from(SIGNS), max_size=40).map("".join)
@@ -53,7 +57,7 @@ def graphemes(text: str, start: int) -> list[int]:
 
 def words(text: str, start: int) -> list[int]:
     whole = {start, *graphemes(text, start)}
-    closing = points("Pe", "Pf", "Pd") | {*map(ord, CLOSING_MARKS)}
+    closing = points("Pe", "Pf", "Pd")
     opening = points("Ps", "Pi")
     found = [start + place for place in word_boundaries(text[start:])][1:]
     return [
@@ -64,8 +68,20 @@ def words(text: str, start: int) -> list[int]:
             place in whole
             and ord(text[place - 1]) not in opening
             and ord(text[place]) not in closing
+            and not CLOSING_MARKS.match(text[place])
+            and not is_beside_reference(text, start, place)
         )
     ]
+
+
+def is_beside_reference(text: str, start: int, place: int) -> bool:
+    """Whether a place is in a character reference, or between one and a letter."""
+    return any(
+        found.start() < place < found.end()
+        or (place == found.start() > start and regex.match(r"[\p{L}\p{N}]", text[place - 1]))
+        or (place == found.end() and regex.match(r"[\p{L}\p{N}]", text[place:]))
+        for found in REFERENCE.finditer(text, start)
+    )
 
 
 RULES = {GRAPHEME: graphemes, WORD: words}

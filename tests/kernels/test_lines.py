@@ -9,16 +9,27 @@ from hypothesis import strategies as st
 
 from cutline.kernels.breaks.breaks import ENTRY, LINE, PARAGRAPH, find_breaks, find_last_break
 from cutline.kernels.breaks.wrapping import LINES_JOIN
-from tests.kernels.headed_lines import entry_breaks, is_headed, line_breaks
+from tests.kernels.headed_lines import (
+    entry_breaks,
+    is_headed,
+    is_page_number_after,
+    line_breaks,
+    page_number_ends,
+)
 from tests.kernels.wrapped_lines import LINE_ENDS
 
 PARAGRAPH_ENDS = re.compile(r"\n(?:[^\S\n]{0,200}\n)+")
 
 
 def paragraphs(text: str, start: int, after: int, until: int) -> list[int]:
-    found = [match.end() for match in PARAGRAPH_ENDS.finditer(text, start)]
+    found = {match.end() for match in PARAGRAPH_ENDS.finditer(text, start)}
+    found |= {start + place for place in page_number_ends(text, start)}
     return [
-        place for place in found if after < place <= until and not is_headed(text, start, place)
+        place
+        for place in sorted(found)
+        if after < place <= until
+        and not is_headed(text, start, place)
+        and not is_page_number_after(text, place)
     ]
 
 
@@ -70,6 +81,8 @@ BLACK = [
     "B",
     "B:",
     "7)",
+    "\n\n12\n\f",
+    "Page 3",
     "c" * 79,
     "d. ",
     "日。",
@@ -85,6 +98,7 @@ BLACK = [
     "é" * 50,
     "日" * 51,
     *("2026-11-03 07:14", "[3.11.26, 7:14] A: b", "Nov  3 07:14:02 x", "1.2.3", "(1/2/3", "12:3"),
+    *("INFO:", "[WARN]", "WARNINGS ", "INFO", "ERROR 1", "[TRACE", "FATAL\t"),
     *("\u200e[1:2:3", "INFO     1:2:3", "INFO      1:2:3", "x 1:2:3", "A" * 20, "1:2" + " " * 26),
 ]
 pieces = st.sampled_from(WHITE + BLACK)
@@ -132,6 +146,30 @@ def test_a_heading_at_the_top_of_a_page_stays_with_what_is_below_it() -> None:
     assert ends == [len("Saws rip.\n\n"), len(parts[0] + parts[1])]
 
 
+@pytest.mark.parametrize("number", ["12", "- 12 -", "  xi, 2026", "Page 3 of 10", "٣"])
+@pytest.mark.parametrize("between", ["\n", "\n\n", "\n  \n", "\r\n"])
+def test_the_number_of_a_page_stays_with_the_page(number: str, between: str) -> None:
+    parts = ["Saws rip.\n\n", f"They end\n\n{number}{between}", "\fGlue sets, and.\n\n", "End."]
+    text = "".join(parts)
+    ends = find_breaks(text, PARAGRAPH, 0, 0, len(text))
+    assert [text[start:end] for start, end in pairwise([0, *ends, len(text)])] == parts
+
+
+@pytest.mark.parametrize("line", ["They end", "12 saws" + " rip" * 20, "12", "- -"])
+def test_other_lines_at_the_end_of_a_page_are_no_numbers(line: str) -> None:
+    for text in (f"Saws.\n\n{line}\n\fMore.", f"Saws.\n\nOil.\n{line}\n\fMore."):
+        is_number = line == "12" and "Oil" not in text
+        ends = find_breaks(text, PARAGRAPH, 0, 0, len(text))
+        assert ends == [text.index("\f") if is_number else len("Saws.\n\n")]
+
+
+def test_breaks_around_all_short_ends_of_pages() -> None:
+    for parts in product(("1", "A", ".", "\n", "\f", " "), repeat=6):
+        text = "B\n\n" + "".join(parts)
+        check(text, 0, 0, len(text))
+        check(text, 1, 2, len(text))
+
+
 def test_headings_without_a_blank_line_stay_with_what_is_below_them() -> None:
     parts = [
         "Text.\n",
@@ -147,7 +185,7 @@ def test_headings_without_a_blank_line_stay_with_what_is_below_them() -> None:
 
 
 def test_breaks_of_all_short_stamps() -> None:
-    for parts in product(("A", "[", "1", "1:2:3", "-1", "\n", " "), repeat=5):
+    for parts in product(("A", "[", "INFO", ":", "1", "1:2:3", "-1", "\n", " "), repeat=5):
         text = "".join(parts)
         check(text, 0, 0, len(text))
         check(text, 1, 1, len(text))
@@ -161,6 +199,9 @@ def test_breaks_of_all_short_stamps() -> None:
         ["3/11/26, 7:14 AM - Anna: a\r\n", "3/11/26, 7:15 AM - Bert: b\r\n"],
         ["Nov  3 07:14:02 saw kernel: a\n", "Nov  3 07:14:03 saw kernel: b\n"],
         ["INFO  2026-11-03 07:14 a\n", "ERROR 2026-11-03 07:14 b\n"],
+        ["INFO:root:a\n", "ERROR:root:b\n"],
+        ["[WARN] a\n", "[SEVERE] b\n"],
+        ["DEBUG\ta 1\n", "CRITICAL b\n"],
         ["10.0.0.1 - - [03/Nov/2026] a\n", "10.0.0.2 - - [03/Nov/2026] b\n"],
     ],
 )

@@ -23,9 +23,12 @@ PHRASE_END = regex.compile(
     rf"|(?<=}})(?=[\p{{L}}\p{{N}}#])|(?<=[,;]|(?=[\u2E80-\U0010FFFF]){PAUSE})(?!{SPACE})|(?<=>)(?=<[^/])"
 )
 
+REFERENCE = regex.compile(r"&#?[A-Za-z0-9]{1,30};(?!\s)")
+
 
 def phrases(text: str) -> list[int]:
     found = {match.end() for match in PHRASE_END.finditer(text)} | {len(text)}
+    found -= {match.end() for match in REFERENCE.finditer(text) if match.end() < len(text)}
     ended = (place for place in find_breaks(text, WORD, 0, 0, len(text)) if place in found)
     return [
         place for place in ended if not (is_blank(text, place) and is_abbreviated(text, 0, place))
@@ -56,7 +59,8 @@ def test_phrases_of_random_texts() -> None:
         "  ",
         "></",
         "><",
-        *"}#",
+        *"}#&",
+        "&b1;",
         " " * 9,
     ]
     for _ in range(2_000):

@@ -222,7 +222,10 @@ class _Ignored:
 
         Whoever names an ignored folder wants its files.
         """
-        path = Path(folder).resolve()
+        try:
+            path = Path(folder).resolve()
+        except OSError:  # the working folder was removed
+            return cls()
         parents = [] if _is_repository(path) else list(path.parents)
         n_above = next((i for i, up in enumerate(parents, 1) if _is_repository(up)), 0)
         down = [*reversed(parents[:n_above]), path]

@@ -18,7 +18,7 @@ import click
 from cutline.cli.decoding import TextReader, without_surrogates
 from cutline.cli.failure import Failure, message_of
 from cutline.cli.finding import Finder
-from cutline.cli.parallel import in_order
+from cutline.cli.parallel import small_in_order
 from cutline.cli.streams import STDIN, binary_stream
 from cutline.errors import CutlineError
 
@@ -116,7 +116,9 @@ class Inputs:
             )
             is_alone = n_jobs == 1 or len(self._paths) == 1
             results: Iterator[Callable[[], T]] = (
-                (call for _, call in calls) if is_alone else in_order(calls, n_jobs, LARGE_BYTES)
+                (call for _, call in calls)
+                if is_alone
+                else small_in_order(calls, n_jobs, LARGE_BYTES)
             )
             for path, size_bytes, result in zip(
                 self._paths, self._sizes_bytes, results, strict=True

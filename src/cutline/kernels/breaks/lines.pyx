@@ -1,8 +1,9 @@
 """Where paragraphs, entries and lines of a text end.
 
 A paragraph ends after a run of blank lines, each at most 200 blanks long, unless it is the heading
-of what follows. An entry, as of a log or a chat, ends before a line that begins with a time, a date
-or an address, if another one does before, among the first four lines from `start` on. A line ends
+of what follows. A page's number stands below the page's last paragraph, and ends with it: before the
+form feed. An entry, as of a log or a chat, ends before a line that begins with a time, a date,
+an address or the level of a log, if another one does before, among the first four lines from `start` on. A line ends
 after a line end, unless the line only wraps: see `wrapping.pyx`.
 
 Nothing before `start` counts, and nothing as far as 256 characters after a place.
@@ -16,6 +17,7 @@ from cutline.kernels.breaks.line_ends cimport last_candidate, next_line_end
 from cutline.kernels.breaks.text_properties cimport (
     LETTER,
     SB_LOWER,
+    SB_NUMERIC,
     SENTENCE_MASK,
     SPACE,
     properties_of,
@@ -35,6 +37,8 @@ cdef enum:
     FEW_LINES = 4               # of a chunk, in which its first entry begins
     LATE = 10                   # characters of an entry before its first digit: a month, a weekday
     LEFT_TO_RIGHT = 0x200E      # before some messages of chats
+
+cdef const char* LOG_LEVELS = "TRACE|DEBUG|INFO|WARN|WARNING|ERROR|CRITICAL|FATAL|SEVERE|"
 
 
 cdef bint has_blank_line_before(
@@ -119,6 +123,58 @@ cdef Py_ssize_t line_before(
     return first if end - first <= MOST_HEADING else NOT_FOUND
 
 
+cdef inline bint is_page_end_after(const Characters* text, Py_ssize_t place) noexcept nogil:
+    """Whether a form feed is in the white space here."""
+    cdef Py_ssize_t at
+    for at in range(place, min(text.n, place + MOST_AFTER_HEADING)):
+        if char_at(text, at) == FORM_FEED:
+            return True
+        if not properties_of(char_at(text, at)) & SPACE:
+            return False
+    return False
+
+
+cdef bint has_number_at_end(
+    const Characters* text, Py_ssize_t first, Py_ssize_t end
+) noexcept nogil:
+    """Whether a line begins or ends with a digit, but for signs, as `- 12 -` or `Page 3 of 10`."""
+    cdef Py_ssize_t last = end - 1
+    while first < end and not properties_of(char_at(text, first)) & LETTER:
+        first += 1
+    if first == end:
+        return False
+    while not properties_of(char_at(text, last)) & LETTER:
+        last -= 1
+    return (
+        properties_of(char_at(text, first)) & SENTENCE_MASK == SB_NUMERIC
+        or properties_of(char_at(text, last)) & SENTENCE_MASK == SB_NUMERIC
+    )
+
+
+cdef bint ends_page_number(
+    const Characters* text, Py_ssize_t start, Py_ssize_t place
+) noexcept nogil:
+    """Whether the line above is a page's number, alone, and the page ends here."""
+    cdef Py_ssize_t first
+    if place == text.n or char_at(text, place) != FORM_FEED:
+        return False
+    first = line_before(text, start, place - 1)
+    return (
+        first != NOT_FOUND and first > start
+        and has_blank_line_before(text, start, first - 1)
+        and has_number_at_end(text, first, place - 1)
+    )
+
+
+cdef bint is_page_number_after(const Characters* text, Py_ssize_t place) noexcept nogil:
+    """Whether the line here is a page's number, below which the page ends."""
+    cdef Py_ssize_t until = min(text.n, place + MOST_HEADING + 1)
+    cdef Py_ssize_t at = next_line_end(text, place, until)
+    if at == until or (char_at(text, at) != c"\n" and char_at(text, at) != c"\r"):
+        return False
+    return is_page_end_after(text, at) and has_number_at_end(text, place, at)
+
+
 cdef bint is_below_title(
     const Characters* text, Py_ssize_t start, Py_ssize_t ruler
 ) noexcept nogil:
@@ -163,7 +219,7 @@ cdef int heading_before(
     while properties_of(char_at(text, at)) & SPACE:
         at += 1
     level = marks_at(text, at, end)
-    if level or not ends_heading(char_at(text, end - 1)):
+    if level or not ends_heading(char_at(text, end - 1)) or is_page_end_after(text, end):
         return level
     if (
         first > start and char_at(text, first) != FORM_FEED
@@ -211,15 +267,44 @@ cdef Py_ssize_t last_paragraph(
         until = last_candidate(text, True, after, until)
         if until <= after:
             return NOT_FOUND
-        if has_blank_line_before(text, start, until - 1) and not has_blank_line_after(text, until):
+        if (
+            (has_blank_line_before(text, start, until - 1) or ends_page_number(text, start, until))
+            and not has_blank_line_after(text, until)
+            and not is_page_number_after(text, until)
+        ):
             level = heading_before(text, start, until)
             if not (level and is_body_after(text, until, level)):
                 return until
         until -= 1
 
 
+cdef bint begins_with_level(const Characters* text, Py_ssize_t at) noexcept nogil:
+    """Whether a line begins as `INFO:`, `[ERROR]` or `WARN  `."""
+    cdef const char* word = LOG_LEVELS
+    cdef uint32_t code_point
+    cdef Py_ssize_t place
+    if char_at(text, at) == c"[":
+        at += 1
+    while word[0]:
+        place = at
+        while word[0] != c"|" and place < text.n and char_at(text, place) == <uint32_t> word[0]:
+            word += 1
+            place += 1
+        if word[0] == c"|" and place < text.n:
+            code_point = char_at(text, place)
+            if code_point == c":" or code_point == c"]" or code_point == c" " or code_point == c"\t":
+                return True
+        while word[0] != c"|":
+            word += 1
+        word += 1
+    return False
+
+
 cdef bint begins_entry(const Characters* text, Py_ssize_t at) noexcept nogil:
-    """Whether a line begins with a time, a date or an address, or one after a word or a bracket."""
+    """Whether a line begins with a time, a date or an address, or one after a word or a bracket.
+
+    Or with the level of a log.
+    """
     cdef uint32_t code_point = char_at(text, at)
     cdef Py_ssize_t place
     if not (
@@ -229,8 +314,10 @@ cdef bint begins_entry(const Characters* text, Py_ssize_t at) noexcept nogil:
         return False
     for place in range(at, min(text.n, at + LATE)):
         if c"0" <= char_at(text, place) <= c"9":
-            return stamps(text, at, next_line_end(text, at, min(text.n, at + STAMPED))) >= 2
-    return False
+            if stamps(text, at, next_line_end(text, at, min(text.n, at + STAMPED))) >= 2:
+                return True
+            break
+    return begins_with_level(text, at)
 
 
 cdef Py_ssize_t first_entry(

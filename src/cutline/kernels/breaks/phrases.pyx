@@ -2,7 +2,8 @@
 
 That is after a comma, a colon, a dash, a closing bracket or quote, or the end of a sentence, and the
 blanks after it, but not those that a line begins with. Without a blank, only after the commas and
-the like of Chinese and Japanese, after `,`, `;` and `}` in data and code, and between the tags of a
+the like of Chinese and Japanese, after `,`, `;` and `}` in data and code, but not after
+`&eacute;` and the like, and between the tags of a
 document. Thai, Lao, Khmer and Burmese have blanks between phrases alone.
 
 Nothing before `start` counts, and at most MOST_BLANKS blanks before a place, or what tells that an
@@ -18,7 +19,7 @@ from cutline.kernels.breaks.text_properties cimport (
     LETTER, OPENING, PHRASAL, SB_ATERM, SB_CLOSE, SB_SCONTINUE, SB_STERM, SENTENCE_MASK, SPACE,
     ends_line, properties_of,
 )
-from cutline.kernels.breaks.words cimport ends_word
+from cutline.kernels.breaks.words cimport ends_reference, ends_word
 
 cdef enum:
     MOST_BLANKS = 8
@@ -41,7 +42,7 @@ cdef bint pauses_at(const Characters* text, Py_ssize_t start, Py_ssize_t at) noe
     if following & SPACE and (not is_at_line or ends_line(following)):
         return False
     if not found & SPACE:
-        return pauses_at_once(text, at, sign, found)
+        return pauses_at_once(text, start, at, sign, found)
     while place > earliest and properties_of(char_at(text, place)) & SPACE:
         has_line_end |= ends_line(properties_of(char_at(text, place)))
         place -= 1
@@ -56,12 +57,14 @@ cdef bint pauses_at(const Characters* text, Py_ssize_t start, Py_ssize_t at) noe
 
 
 cdef bint pauses_at_once(
-    const Characters* text, Py_ssize_t at, uint32_t sign, uint32_t found
+    const Characters* text, Py_ssize_t start, Py_ssize_t at, uint32_t sign, uint32_t found
 ) noexcept nogil:
     """Whether a phrase ends with a sign and no blank after it."""
     cdef uint32_t following = char_at(text, at)
-    if sign == c"," or sign == c";":
+    if sign == c",":
         return True
+    if sign == c";":            # not as in `caf&eacute;s`
+        return not ends_reference(text, start, at)
     if sign == c"}":            # not as in `{name}/file` and `{a}{b}`
         return properties_of(following) & LETTER != 0 or following == c"#"
     if sign == c">":

@@ -1,4 +1,5 @@
-"""Where words end: by UAX #29, but not before a closing bracket nor after an opening one.
+"""Where words end: by UAX #29, but not before a closing bracket nor after an opening one, nor
+inside or beside a character reference of HTML that stands for a letter, as in `caf&eacute;s`.
 
 Nothing before `start` counts, and at most LOOK_AHEAD characters after a place. Rules are named
 as in UAX #29, section 4.
@@ -10,7 +11,7 @@ from cutline.kernels.base.characters cimport char_at
 from cutline.kernels.base.common cimport NOT_FOUND, uint32_t
 from cutline.kernels.breaks.graphemes cimport is_grapheme_boundary
 from cutline.kernels.breaks.text_properties cimport (
-    CLOSING, OPENING, PICTOGRAPHIC, WB_ALETTER, WB_CR, WB_DOUBLE_QUOTE, WB_EXTEND,
+    CLOSING, LETTER, OPENING, PICTOGRAPHIC, WB_ALETTER, WB_CR, WB_DOUBLE_QUOTE, WB_EXTEND,
     WB_EXTEND_NUM_LET, WB_HEBREW, WB_KATAKANA, WB_LF, WB_MID_LETTER, WB_MID_NUM, WB_MID_NUM_LET,
     WB_NEWLINE, WB_NUMERIC, WB_OTHER, WB_REGIONAL, WB_SINGLE_QUOTE, WB_SPACE, WB_ZWJ, properties_of,
     word_class,
@@ -18,6 +19,7 @@ from cutline.kernels.breaks.text_properties cimport (
 
 cdef enum:
     LOOK_AHEAD = 32                     # characters
+    LONGEST_NAME = 30                   # of a character reference
     NEWLINES = 1 << WB_CR | 1 << WB_LF | 1 << WB_NEWLINE
     ATTACHED = 1 << WB_EXTEND | 1 << WB_ZWJ
     LETTERS = 1 << WB_ALETTER | 1 << WB_HEBREW
@@ -38,11 +40,67 @@ cdef bint suits_word(
     const Characters* text, Py_ssize_t start, Py_ssize_t at     # in: start <= at <= text.n
 ) noexcept nogil:
     """Whether a chunk that ends at a place, with a word, tears no brackets and no grapheme."""
+    cdef uint32_t before, following
     if at == text.n:
         return True
-    if at > start and properties_of(char_at(text, at - 1)) & OPENING:
+    following = char_at(text, at)
+    if at > start:
+        before = char_at(text, at - 1)
+        if properties_of(before) & OPENING:
+            return False
+        if before == c";" or before == c"&" or before == c"#" or following == c"&":
+            if is_beside_reference(text, start, at, before):
+                return False
+    return not properties_of(following) & CLOSING and is_grapheme_boundary(text, start, at)
+
+
+cdef inline bint is_alnum(uint32_t code_point) noexcept nogil:
+    return c"0" <= code_point <= c"9" or c"a" <= (code_point | 0x20) <= c"z"
+
+
+cdef bint begins_reference(const Characters* text, Py_ssize_t at) noexcept nogil:
+    """Whether a character reference begins here, as `&eacute;` or `&#233;`."""
+    cdef Py_ssize_t first
+    if at >= text.n or char_at(text, at) != c"&":
         return False
-    return not properties_of(char_at(text, at)) & CLOSING and is_grapheme_boundary(text, start, at)
+    at += 1
+    if at < text.n and char_at(text, at) == c"#":
+        at += 1
+    first = at
+    while at < text.n and at - first < LONGEST_NAME and is_alnum(char_at(text, at)):
+        at += 1
+    return first < at < text.n and char_at(text, at) == c";"
+
+
+cdef bint ends_reference(
+    const Characters* text, Py_ssize_t start, Py_ssize_t at     # in: start <= at <= text.n
+) noexcept nogil:
+    """Whether a character reference ends at a place."""
+    cdef Py_ssize_t first = at - 2, earliest = max(start, at - 3 - LONGEST_NAME)
+    if at - start < 3 or char_at(text, at - 1) != c";":
+        return False
+    while first > earliest and is_alnum(char_at(text, first)):
+        first -= 1
+    if first > start and char_at(text, first) == c"#":
+        first -= 1
+    return begins_reference(text, first) and first < at - 2
+
+
+cdef bint is_beside_reference(
+    const Characters* text, Py_ssize_t start, Py_ssize_t at,    # in: start < at < text.n
+    uint32_t before
+) noexcept nogil:
+    """Whether a place is in a character reference, or between one and a letter."""
+    if before == c"&":
+        return begins_reference(text, at - 1)
+    if before == c"#":
+        return at - 1 > start and begins_reference(text, at - 2)
+    if before == c";":
+        return properties_of(char_at(text, at)) & LETTER and ends_reference(text, start, at)
+    return (
+        char_at(text, at) == c"&" and properties_of(before) & LETTER
+        and begins_reference(text, at)
+    )
 
 
 cdef inline uint32_t class_at(const Characters* text, Py_ssize_t at) noexcept nogil:

@@ -106,6 +106,7 @@ class WordPipeline(Pipeline):
         if model.byte_fallback:
             ids = vocabulary.to_ranks()
             byte_ids = [ids.get(b"<0x%02X>" % byte) for byte in range(256)]
+            _check_bytes(byte_ids)
         self._falls_back = falls_back = model.byte_fallback and None not in byte_ids
         options |= {
             "scores": scores,
@@ -504,6 +505,16 @@ def _check_model(spec: TokenizerSpec, model: WordPiece | Unigram) -> None:
         raise VocabularyError(
             f"the model {kind} has max_word_characters {model.max_word_characters}, which must be "
             "from 1 to 2**64 - 1: where no word is too long, the latter"
+        )
+
+
+def _check_bytes(byte_ids: list[int | None]) -> None:
+    """Refuse tokens for some bytes only: of unknown characters in a row all or none are spelled."""
+    if None in byte_ids and any(token_id is not None for token_id in byte_ids):
+        raise VocabularyError(
+            "the model Unigram has byte_fallback, and no token "
+            f"<0x{byte_ids.index(None):02X}>: some bytes have one, and all must, or none; "
+            "cutline.wrap(tokenizer) counts and cuts with any tokenizer"
         )
 
 

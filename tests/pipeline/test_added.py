@@ -10,6 +10,7 @@ import pytest
 import cutline
 from cutline.errors import VocabularyError
 from cutline.pipeline import slice_counter
+from tests.pipeline import families
 from tests.pipeline.characters import added, make_document
 from tests.pipeline.families import build, tokenizers
 
@@ -212,3 +213,16 @@ def test_what_a_normalizer_puts_before_a_single_word_is_looked_at() -> None:
         for start, end in combinations(range(len(text) + 1), 2):
             want = ids_of(tokenizer, text[start:end], special=False)
             assert want is None or counter.count(start, end) == len(want), text[start:end]
+
+
+@pytest.mark.parametrize("normalized", [False, True])
+def test_a_single_word_that_is_a_part_of_one_counts_in_no_longer_slice(normalized: bool) -> None:
+    tokenizer = build("qwen 2.5")
+    flags = {"single_word": True, "normalized": normalized}
+    tokenizer.add_tokens(families.added("caf\u00e9", "ab", **flags))
+    for text in ("cafe\u03011 cafe\u0301 1cafe\u0301", "ab1 ab! 1ab ab ab=\u0338ab"):
+        counter = cutline.Encoding.from_tokenizers(tokenizer).intervals(text)
+        for start, end in combinations(range(len(text) + 1), 2):
+            want = ids_of(tokenizer, text[start:end], special=False)
+            assert want is not None
+            assert counter.count(start, end) == len(want), text[start:end]

@@ -194,6 +194,24 @@ def test_special_tokens_that_strip_normalized_text(name: str) -> None:
         assert encoding.count(text, allowed_special="all") == len(found)
 
 
+@pytest.mark.parametrize("fuses", [False, True])
+def test_without_tokens_for_bytes_characters_are_unknown(fuses: bool) -> None:
+    document = json.loads(make_document("llama 2"))
+    model = document["model"]
+    model["vocab"] = {
+        text: token_id for text, token_id in model["vocab"].items() if not text.startswith("<0x")
+    }
+    model |= {"byte_fallback": True, "unk_token": "<unk>", "fuse_unk": fuses}
+    tokenizer = tokenizers.Tokenizer.from_str(json.dumps(document))
+    encoding = cutline.Encoding.from_tokenizers(tokenizer)
+    chooser = random.Random(7)
+    for _ in range(300):
+        text = "".join(chooser.choices("ab the \u2603\U0010ffff\xdf\u4e16", k=9))
+        found = tokenizer.encode(text, add_special_tokens=False).ids
+        assert encoding.encode_ordinary(text) == found
+        assert encoding.decode(found) == tokenizer.decode(found, skip_special_tokens=False)
+
+
 CHANGES: dict[str, Any] = {
     "ignore_merges": lambda document: document["model"].update(ignore_merges=True),
     "U+2581, is no token": lambda document: _without_blank(document),

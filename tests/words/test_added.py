@@ -10,6 +10,7 @@ import pytest
 import cutline
 from cutline.errors import VocabularyError
 from cutline.pipeline import parts
+from cutline.pipeline.words import WordPipeline
 from tests.words.tokenizers_of import tokenizer_of
 
 tokenizers = pytest.importorskip("tokenizers", reason="the oracle of these tests")
@@ -31,6 +32,26 @@ CASES: dict[str, tuple[str, list[Any], str]] = {
         [AddedToken("a b", normalized=True), AddedToken("\u00e9 c", normalized=True)],
         "A B A b\u00c9 C a B" * 4,
     ),
+    "what is stripped after one that another one is in": (
+        "deberta",
+        [AddedToken("x", normalized=True), AddedToken("<x>", normalized=False)],
+        "! !!\u200babx!x!<x>   x\u200bab<x>!!x    \u200bab!x<x>!!<x>" * 2,
+    ),
+    "single words, and parts of words": (
+        "bert cased",
+        [AddedToken("ab", normalized=False, single_word=True), AddedToken("1x", normalized=False)],
+        "ab ab abc 1xab ab1x ab! xab\u00e9 ab" * 2,
+    ),
+    "single words after one that another word is in": (
+        "xlm-r",
+        [AddedToken("ab", normalized=True, single_word=True), AddedToken("1x", normalized=False)],
+        "1xab-c ab-c 1xab\u4e16 " * 2,
+    ),
+    "single words that are changed": (
+        "NFKC, Lowercase",
+        [AddedToken("ab", single_word=True), AddedToken("-b", single_word=True)],
+        "AB \uff21b a\u200bb ab-b -b\u0301 -b ab" * 2,
+    ),
 }
 
 
@@ -46,6 +67,54 @@ def test_slices_are_counted_as_texts(kind: str, case: str) -> None:
     for start, end in combinations(range(len(text) + 1), 2):
         want = tokenizer.encode(text[start:end], add_special_tokens=False).ids
         assert counter.count(start, end) == len(want), text[start:end]
+
+
+@pytest.mark.parametrize("way", ["append", "prepend"])
+@pytest.mark.parametrize("normalized", [False, True])
+@pytest.mark.parametrize("kind", ["WordPiece", "Unigram"])
+def test_texts_of_single_words_grow(kind: str, normalized: bool, way: str) -> None:
+    tokenizer = tokenizer_of(kind, "bert cased", random.Random(3))
+    words = (AddedToken(one, normalized=normalized, single_word=True) for one in ("ab", "-b"))
+    tokenizer.add_tokens([*words, AddedToken("1x", normalized=False)])
+    encoding = cutline.Encoding.from_tokenizers(tokenizer)
+    for unit in ("ab ", "abab", "ab-b", "1xab ", "ab1x", "ab\u0301 -b "):
+        text, grown = unit * 60, ""
+        growing = encoding.appender() if way == "append" else encoding.prepender()
+        for at in range(0, len(text), 2):
+            if way == "append":
+                growing.append(text[at : at + 2])
+                grown = text[: at + 2]
+            else:
+                growing.prepend(text[len(text) - at - 2 : len(text) - at])
+                grown = text[len(text) - at - 2 :]
+            assert growing.count == len(tokenizer.encode(grown, add_special_tokens=False).ids)
+
+
+@pytest.mark.parametrize("unit", ["ab ", "ab", "abc ", "<x><x>"])
+@pytest.mark.parametrize("kind", ["WordPiece", "Unigram"])
+def test_chunks_count_each_character_a_few_times(
+    kind: str, unit: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of what is counted, and not how long it takes: each slice from scratch, as it grows."""
+    tokenizer = tokenizer_of(kind, "t5", random.Random(3))
+    single = AddedToken("ab", normalized=False, single_word=True)
+    tokenizer.add_tokens([AddedToken("<x>") if "x" in unit else single])
+    encoding = cutline.Encoding.from_tokenizers(tokenizer)
+    counted: list[int] = []
+    for name in ("_count_pieces", "count_section"):
+        monkeypatch.setattr(WordPipeline, name, _noting(getattr(WordPipeline, name), counted))
+    text = unit * (6_000 // len(unit))
+    encoding.split(text, 64)
+    assert sum(counted) <= 8 * len(text)
+
+
+def _noting(count: Any, lengths: list[int]) -> Any:
+    def noted(self: WordPipeline, encoder: Any, text: str, **options: Any) -> int:
+        lengths.append(len(text))
+        found: int = count(self, encoder, text, **options)
+        return found
+
+    return noted
 
 
 @pytest.mark.parametrize("kind", ["WordPiece", "Unigram"])
@@ -176,3 +245,19 @@ def test_a_token_inside_what_the_first_character_becomes_is_refused(
         assert sum("\u2581" in one for one in tokenizer.encode(text).tokens[1:])
     with pytest.raises(VocabularyError, match="may end inside what"):
         cutline.Encoding.from_tokenizers(tokenizer)
+
+
+@pytest.mark.parametrize("kind", ["WordPiece", "Unigram", "Unigram with bytes"])
+def test_no_longer_text_has_fewer_tokens_than_least(kind: str) -> None:
+    rng = random.Random(kind)
+    for name in ("xlm-r", "nothing, at white space", "NFKC, Lowercase"):
+        tokenizer = tokenizer_of(kind, name, random.Random(5))
+        encoding = cutline.Encoding.from_tokenizers(tokenizer)
+        for letters in ("ab", "abc \u4e16\ue000", "\ue000\ue001a", "the in"):
+            growing, least, counts = encoding.appender(), [], []
+            for _ in range(300):
+                growing.append(rng.choice(letters))
+                counts.append(growing.count)
+                least.append(growing.least)
+            assert all(few <= min(counts[at:]) for at, few in enumerate(least))
+            assert kind == "WordPiece" or least[-1] > counts[-1] // 2

@@ -15,6 +15,7 @@ decoders = tokenizers.decoders
 
 DECODERS = {
     "none": lambda: None,
+    "no steps": lambda: decoders.Sequence([]),
     "word pieces": lambda: decoders.WordPiece(cleanup=False),
     "word pieces, cleaned up": lambda: decoders.WordPiece(),
     "metaspace": lambda: decoders.Metaspace(),

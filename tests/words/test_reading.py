@@ -340,6 +340,19 @@ def test_a_model_that_cannot_encode_all_texts_is_refused(name: str, tmp_path: Pa
     assert str(path) in str(caught.value)
 
 
+@pytest.mark.parametrize("n_bytes", [0, 1, 255, 256])
+def test_all_bytes_have_tokens_or_none(n_bytes: int) -> None:
+    pieces = [("<unk>", 0.0), ("a", -1.0), *((f"<0x{byte:02X}>", -9.0) for byte in range(n_bytes))]
+    oracle = tokenizers.Tokenizer(tokenizers.models.Unigram(pieces, 0, True))
+    if n_bytes in (1, 255):
+        with pytest.raises(VocabularyError, match=f"no token <0x{n_bytes:02X}>: some bytes have"):
+            cutline.Encoding.from_tokenizers(oracle)
+        return
+    encoding = cutline.Encoding.from_tokenizers(oracle)
+    for text in ("a\u4e16", "\u00e9a\u00e9\u00e9Z", "Z"):
+        assert encoding.encode(text) == oracle.encode(text, add_special_tokens=False).ids
+
+
 @pytest.mark.parametrize("others", [(), ("added",), ("unreachable",)])
 def test_the_unknown_token_may_be_any_token(others: tuple[str, ...]) -> None:
     spec = TokenizerSpec("words", WORDS, None, splitters=(WhitespaceSplit(),))

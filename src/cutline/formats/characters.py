@@ -141,11 +141,13 @@ def _known_characters(model: MergeModel) -> dict[str, int]:
 
 
 def _fallback(model: MergeModel) -> list[int]:
-    """Return the ids of the tokens for single bytes; none without byte fallback."""
+    """Return the ids of the tokens for single bytes; none without byte fallback, or if none are."""
     if not model.byte_fallback:
         return []
     places = _byte_places(model)
     missing = np.flatnonzero(places < 0)
+    if missing.size == len(places):
+        return []  # all characters that are no tokens are unknown
     if missing.size:
         name = _BYTE_NAMES[int(missing[0])]
         raise _refusal(model, f"there is no token {name} to fall back to")

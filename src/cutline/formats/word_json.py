@@ -26,7 +26,7 @@ from cutline.normalizing import Form, Lower, Step
 from cutline.spec import TokenizerSpec
 from cutline.vocabulary import Vocabulary
 from cutline.words.characters import members_of
-from cutline.words.joining import Joiner, JoinMetaspace, JoinWordPiece
+from cutline.words.joining import JOINED, Joiner, JoinMetaspace, JoinWordPiece
 from cutline.words.models import Unigram, WordPiece
 from cutline.words.precompiled import Precompiled
 from cutline.words.splitting import Behavior, Metaspace, SplitClass, Splitter, WhitespaceSplit
@@ -107,7 +107,8 @@ def read_word_model(
     n_tokens = len(rows.texts) if rows else len(ids)
     processors = [*flat(document.get("post_processor"), "processors", source, "post_processor")]
     counts = [count_template(one, source) for one in processors]
-    decoders = [*flat(document.get("decoder"), "decoders", source, "decoder")]
+    decoder = document.get("decoder")
+    decoders = [*flat(decoder, "decoders", source, "decoder")]
     return TokenizerSpec(
         name,
         vocabulary,
@@ -119,7 +120,7 @@ def read_word_model(
         trims=trims_of(processors),
         model=model,
         splitters=splitters,
-        joiner=_joiner(decoders, source),
+        joiner=JOINED if decoder and not decoders else _joiner(decoders, source),
         template=template_of(document, counts, processors),
     )
 

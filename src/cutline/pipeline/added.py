@@ -9,7 +9,7 @@ from cutline.pretokenize.unicode import WORD, find_property
 from cutline.spec import AddedToken
 from cutline.special import SpecialFinder
 
-__all__ = ["AddedFinder"]
+__all__ = ["AddedFinder", "is_of_word"]
 
 _FEW = 64
 _NO_SPACE = re.compile(f"[^{SPACE}]")
@@ -109,7 +109,7 @@ class AddedFinder:
             if token.single_word:
                 before = text[start - 1] if start else around[0]
                 after = text[end] if end < len(text) else around[1]
-                if any(map(_is_of_word, before + after)):
+                if any(map(is_of_word, before + after)):
                     continue
             if token.lstrip:  # what is before `done` may belong to the token before
                 start = max(done, done + len(text[done:start].rstrip(SPACE)))
@@ -121,7 +121,7 @@ class AddedFinder:
 
 
 @lru_cache(1 << 12)
-def _is_of_word(character: str) -> bool:
+def is_of_word(character: str) -> bool:
     """Return whether no token for single words may be beside a character."""
     word = find_property(WORD)
     assert word is not None

@@ -30,6 +30,7 @@ from cutline.normalizing import (
     Unknown,
     normalize,
 )
+from cutline.pipeline.added import is_of_word
 from cutline.pipeline.before_blanks import blank_begins, solid_end
 from cutline.pretokenize.charset import CODE_POINTS
 from cutline.pretokenize.neighbours import Neighbours
@@ -200,9 +201,32 @@ class SafePoints:
         """Return whether no added token has, strips or looks at both."""
         if (before, after) in self._within or before in self._last:
             return False
-        if before in self._last_of_words or after in self._first_of_words:
+        if self._last_of_words and self._may_part_words(before, after):
             return False
         return not self._may_strip(before, after)
+
+    def _may_part_words(self, before: str, after: str) -> bool:
+        """Return whether a token for single words may count only if a text ends there or begins."""
+        ends = before in self._last_of_words or self._may_become_another(before)
+        begins = after in self._first_of_words or self._may_become_another(after)
+        return (ends and not self._stays_apart(after)) or (begins and not self._stays_apart(before))
+
+    def _may_become_another(self, character: str) -> bool:
+        """Return whether a character may change with those beside it."""
+        return not self._outlines and not all(
+            step.keeps(character) for step in self._spec.normalizer
+        )
+
+    def _stays_apart(self, character: str) -> bool:
+        """Return whether a character is of no word, and changes into none of one.
+
+        ASCII composes with marks into letters, or into signs: none of one with the other.
+        """
+        return (
+            character.isascii()
+            and not is_of_word(character)
+            and all(step.keeps(character) for step in self._spec.normalizer)
+        )
 
     def _is_point_before_composites(self, before: str, after: str) -> bool:
         """Return whether pieces end there, too, if what follows composes with the second one."""

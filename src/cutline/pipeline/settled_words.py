@@ -50,7 +50,7 @@ class SettledWords:
         raw_strip = pipeline._strips_raw and rules.strips_raw[1]
         self._strips = rules.last_strip.right or raw_strip
         self.gap = words.window
-        self.least = words.tokens
+        self.least = words.least
 
     def settle(self, more: str) -> "tuple[int, SettledWords] | None":
         """Settle more of a text; see `Settled`."""
@@ -180,7 +180,7 @@ class _NormalWords:
     def __init__(self, words: GrowingWords) -> None:
         self._words = words
         self.gap = words.window
-        self.least = words.tokens
+        self.least = words.least
 
     def settle(self, more: str) -> "tuple[int, _NormalWords] | None":
         """Settle more of a text; see `Settled`."""
@@ -216,7 +216,7 @@ def settled_words(pipeline: WordPipeline, encoder: TextEncoder) -> Settled | Non
         pipeline, begin_normal, begin_normal, partial(pipeline.count_normalized, begins=True)
     )
     raw = pipeline.finder_of_raw, pipeline.ordinary_of_raw
-    return settled_sections(*raw, begin, encoder.count)
+    return settled_sections(*raw, begin, partial(pipeline.count_section, encoder))
 
 
 def _has_plain_sections(pipeline: WordPipeline) -> bool:
@@ -231,7 +231,4 @@ def ends_sections(pipeline: WordPipeline) -> bool:
     ordinary = pipeline.ordinary_of_raw
     if not are_plain(pipeline.finder_of_raw, ordinary):
         return False
-    if ordinary.texts and pipeline._only_first:
-        return False
-    # One that does not count beside a word would, in a section that is counted alone.
-    return not any(token.single_word for token in ordinary.texts.values())
+    return not (ordinary.texts and pipeline._only_first)

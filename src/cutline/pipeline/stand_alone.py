@@ -8,9 +8,12 @@ __all__ = ["tokens_stand_alone"]
 
 
 def tokens_stand_alone(spec: TokenizerSpec) -> bool:
-    """Return whether added tokens are found whatever is beside them, and a text follows each."""
+    """Return whether added tokens are found whatever is beside them, and a text follows each.
+
+    But for those for single words: what is beside them decides.
+    """
     tokens = spec.added_tokens
-    if any(token.lstrip or token.rstrip or token.single_word for token in tokens):
+    if any(token.lstrip or token.rstrip for token in tokens):
         return False
     if any(isinstance(one, Metaspace) and one.prepend == "first" for one in spec.splitters):
         return False  # what follows a token has no prefix

@@ -108,9 +108,8 @@ class _PartCounter(SliceCounter):
     Counts add up at safe split points, and at the end of an added token for slices that have all of
     it. Between two of these no slice has an added token.
 
-    Cost: building encodes the text once, part by part. A cut is linear in what it keeps, if no
-    added token is for single words only, nor any white space stripped. Else it tries each end after
-    the last safe split point that fits.
+    Cost: building encodes the text once, part by part. A cut is linear in what it keeps, if added
+    tokens strip no white space. Else it tries each end after the last safe split point that fits.
     """
 
     _pipeline: WordPipeline

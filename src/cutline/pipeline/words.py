@@ -5,7 +5,7 @@ characters change one another, the parts around them are normalized here first. 
 docs/words.md.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property, lru_cache, partial
 from itertools import pairwise
 from sys import maxsize
@@ -20,6 +20,7 @@ from cutline.kernels.encode.decode import ids_to_list
 from cutline.kernels.words.char_map import CharMap
 from cutline.kernels.words.encoder import WordEncoder
 from cutline.normalizing import SPACE, Form, Step, Strip, Traced, normalize, trace
+from cutline.pipeline.added import is_of_word
 from cutline.pipeline.pipeline import Pipeline
 from cutline.pipeline.stand_alone import tokens_stand_alone
 from cutline.pipeline.tokens_of_slices import slices_may_have
@@ -105,6 +106,7 @@ class WordPipeline(Pipeline):
         if model.byte_fallback:
             ids = vocabulary.to_ranks()
             byte_ids = [ids.get(b"<0x%02X>" % byte) for byte in range(256)]
+            _check_bytes(byte_ids)
         self._falls_back = falls_back = model.byte_fallback and None not in byte_ids
         options |= {
             "scores": scores,
@@ -183,6 +185,10 @@ class WordPipeline(Pipeline):
     def _tokens_stand_alone(self) -> bool:
         return tokens_stand_alone(self.spec)
 
+    @cached_property
+    def _strips_starts(self) -> bool:
+        return any(isinstance(step, Strip) and step.left for step in self.spec.normalizer)
+
     def ends_of_tokens(self, text: str) -> Iterator[tuple[int, int]]:
         """Yield starts and ends of added tokens after which what follows is a text of its own.
 
@@ -191,11 +197,20 @@ class WordPipeline(Pipeline):
         if not self._tokens_stand_alone:
             return
         may_change = self.kernel.raw.is_entangled
+        parts_words = self.safe_points.may_part_words
         for start, end, token in self._ordinary_tokens(text):
             if end + 1 >= len(text):
                 continue  # more text could change what is next
+            if parts_words(text[end - 1], text[end]):
+                continue
+            if start and parts_words(text[start - 1], text[start]):
+                continue
             # In normalized text, what is beside a token is neither cut off nor changed with it.
-            if token.normalized and (self.strips or may_change(text[max(0, start - 2) : end + 2])):
+            if token.normalized and (
+                self._strips_starts
+                or text[end - 1] in SPACE
+                or may_change(text[max(0, start - 2) : end + 2])
+            ):
                 continue
             yield start, end
 
@@ -227,29 +242,41 @@ class WordPipeline(Pipeline):
         for start, end, token in self._sections(text, allowed):
             if token is not None:
                 yield _Piece(start, end, token)
-                continue
-            is_first = at_start and start == 0
-            prefixes = is_first or not self._only_first
-            section = text[start:end]
-            begins = at_start or start > 0
-            found = self._normalized_pieces(section, allowed, begins=begins)
-            if found is not None:
-                traced = trace(Traced.of(section), self._steps_from(begins))
-                for first, last, inner in found:
-                    part = traced.part(first, last)
-                    begin, stop = int(part.spans[0, 0]), int(part.spans[-1, 1])
-                    made = _Normalized(part.text, partial(_known, part), start)
-                    prefix = prefixes and (first == 0 or not self._only_first)
-                    yield _Piece(start + begin, start + stop, inner or made, prefix, True)
-                continue
-            kept, cut_off = self._stripped(section, begins)
-            for first, last, is_entangled in self._parts(kept):
-                part_text = kept[first:last]
-                begin = start + cut_off + first
-                ends = begins and first == 0, last == len(kept)
-                what = self._normalized(part_text, begin, ends) if is_entangled else part_text
+            else:
+                begins = at_start or start > 0
+                prefixes = (at_start and start == 0) or not self._only_first
+                yield from self._section(text[start:end], start, allowed, begins, prefixes)
+
+    def _section(
+        self, section: str, start: int, allowed: frozenset[str], begins: bool, prefixes: bool
+    ) -> Iterator["_Piece"]:
+        """Cut what is between two added tokens of a text, which are found in it as it is.
+
+        Args:
+            section: it.
+            start: where it is.
+            allowed: the special tokens to find in normalized text.
+            begins: whether it is not inside a section.
+            prefixes: whether its first word gets the prefix.
+        """
+        found = self._normalized_pieces(section, allowed, begins=begins)
+        if found is not None:
+            traced = trace(Traced.of(section), self._steps_from(begins))
+            for first, last, inner in found:
+                part = traced.part(first, last)
+                begin, stop = int(part.spans[0, 0]), int(part.spans[-1, 1])
+                made = _Normalized(part.text, partial(_known, part), start)
                 prefix = prefixes and (first == 0 or not self._only_first)
-                yield _Piece(begin, begin + len(part_text), what, prefix)
+                yield _Piece(start + begin, start + stop, inner or made, prefix, True)
+            return
+        kept, cut_off = self._stripped(section, begins)
+        for first, last, is_entangled in self._parts(kept):
+            part_text = kept[first:last]
+            begin = start + cut_off + first
+            ends = begins and first == 0, last == len(kept)
+            what = self._normalized(part_text, begin, ends) if is_entangled else part_text
+            prefix = prefixes and (first == 0 or not self._only_first)
+            yield _Piece(begin, begin + len(part_text), what, prefix)
 
     def _parts(self, text: str) -> Iterator[tuple[int, int, bool]]:
         """Cut a text where its characters change one another.
@@ -365,9 +392,17 @@ class WordPipeline(Pipeline):
                 total += self.kernel.count(part, False, begins or not self._only_first)
         return total
 
+    def count_section(self, encoder: TextEncoder, text: str) -> int:
+        """Count the tokens of what is between two added tokens, which are found as they are."""
+        prefixes = not self._only_first
+        return self._total(self._section(text, 0, frozenset(), True, prefixes)) if text else 0
+
     def _count_pieces(self, encoder: TextEncoder, text: str, *, at_start: bool) -> int:
+        return self._total(self._pieces(text, frozenset(), at_start))
+
+    def _total(self, pieces: Iterable["_Piece"]) -> int:
         total = 0
-        for piece in self._pieces(text, frozenset(), at_start):
+        for piece in pieces:
             match piece.what:
                 case str() as raw:
                     total += self.kernel.count(raw, False, piece.prefixes)
@@ -473,6 +508,16 @@ def _check_model(spec: TokenizerSpec, model: WordPiece | Unigram) -> None:
         )
 
 
+def _check_bytes(byte_ids: list[int | None]) -> None:
+    """Refuse tokens for some bytes only: of unknown characters in a row all or none are spelled."""
+    if None in byte_ids and any(token_id is not None for token_id in byte_ids):
+        raise VocabularyError(
+            "the model Unigram has byte_fallback, and no token "
+            f"<0x{byte_ids.index(None):02X}>: some bytes have one, and all must, or none; "
+            "cutline.wrap(tokenizer) counts and cuts with any tokenizer"
+        )
+
+
 def _check_added(spec: TokenizerSpec) -> None:
     """Refuse added tokens after which `tokenizers` may see the start of a text once more."""
     tokens = (token.content for token in spec.added_tokens if token.normalized)
@@ -541,7 +586,14 @@ class _SafePoints:
         texts = [t for one in tokens for t in (one.content, normalize(one.content, steps))]
         self._within = {pair for text in texts for pair in pairwise(text)}
         self._edges = {edge for text in texts if text for edge in (text[0], text[-1])}
-        self._looks_around = any(one.lstrip or one.rstrip or one.single_word for one in tokens)
+        self._strips = any(one.lstrip or one.rstrip for one in tokens)
+        # What follows a token is stripped as a text is.
+        strips = pipeline._strips_starts
+        self._last = {text[-1] for text in texts if text} if strips else set[str]()
+        single = [one.content for one in tokens if one.single_word]
+        single += [normalize(text, steps) for text in single]
+        self._first_of_words = {text[0] for text in single if text}
+        self._last_of_words = {text[-1] for text in single if text}
         self._are_changed = any(one.normalized for one in tokens)
         # A token of white space may be what becomes of a whole run.
         self._are_runs = any(isinstance(one, Collapse | CollapseWhite) for one in steps)
@@ -563,7 +615,7 @@ class _SafePoints:
 
     def _find(self, text: str, begin: int, gap: int) -> list[int]:
         points = self._char_map.sure_starts(text, begin, gap)
-        if not (self._within or self._looks_around or self._are_runs):
+        if not (self._edges or self._are_runs):
             return points
         return [point for point in points if not self._crosses(text[point - 1], text[point])]
 
@@ -577,12 +629,33 @@ class _SafePoints:
         # Of what vanishes, the neighbours would have to be known.
         return not before or not after or self._touches(before, after)
 
+    def may_part_words(self, before: str, after: str) -> bool:
+        """Return whether a token for single words beside a place may count only in slices.
+
+        One that is a part of a word counts in a slice that begins or ends beside it.
+        """
+        if not self._first_of_words:
+            return False
+        if self._parts_words(before, after):
+            return True
+        if not self._are_changed:
+            return False
+        before, after = self._normal(before)[-1:], self._normal(after)[:1]
+        return not before or not after or self._parts_words(before, after)
+
+    def _parts_words(self, before: str, after: str) -> bool:
+        if after in self._first_of_words and is_of_word(before):
+            return True
+        return before in self._last_of_words and is_of_word(after)
+
     def _touches(self, before: str, after: str) -> bool:
-        if (before, after) in self._within:
+        if (before, after) in self._within or before in self._last:
             return True
         if self._are_runs and before in SPACE and after in SPACE:
             return True
-        if not self._looks_around:
+        if self._parts_words(before, after):
+            return True
+        if not self._strips:
             return False
         both = {before, after}
         return bool(both & self._edges) or (before in SPACE and after in SPACE)

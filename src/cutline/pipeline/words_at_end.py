@@ -31,8 +31,9 @@ class WordsAtEnd:
 
     Args:
         pipeline: normalizes and splits.
-        encoding: counts.
+        count: counts.
         points: lists safe split points.
+        counts_texts: `count` finds added tokens; or else it takes what is between two.
         tokens: what the text has more than what is before it, and the filler, together.
         filler: stands for what is settled of the word that it begins in; it is its beginning.
         n_bytes: of its normal form.
@@ -45,16 +46,18 @@ class WordsAtEnd:
     def __init__(
         self,
         pipeline: WordPipeline,
-        encoding: TextEncoder,
+        count: Callable[[str], int],
         points: Callable[[str], list[int]],
+        counts_texts: bool,
         tokens: int = 0,
         filler: str = "",
         n_bytes: int = 0,
         reach: int = 1,
     ) -> None:
         self._pipeline = pipeline
-        self._encoding = encoding
+        self._count = count
         self._points = points
+        self._counts_texts = counts_texts
         self._tokens = tokens
         self._filler = filler
         self._n_bytes = n_bytes
@@ -62,17 +65,20 @@ class WordsAtEnd:
 
     def settle(self, more: str) -> "tuple[int, WordsAtEnd] | None":
         """Settle more of a text; see `Settled`."""
-        pipeline, encoding = self._pipeline, self._encoding
+        pipeline, count = self._pipeline, self._count
         found = self._after_point(more) or self._inside_word(more)
         if found is None:
             return self._without_vanished(more)
         place, reach, filler = found
-        tokens = encoding.count(more + self._filler) - encoding.count(more[:place] + filler)
+        tokens = count(more + self._filler) - count(more[:place] + filler)
         made = normalize(more[place:], pipeline.rules.char_steps)
         n_bytes = self._n_bytes + len(made.encode())
-        return len(more) - place, WordsAtEnd(
-            pipeline, encoding, self._points, self._tokens + tokens, filler, n_bytes, reach
-        )
+        tokens += self._tokens
+        return len(more) - place, self._with(tokens, filler, n_bytes, reach)
+
+    def _with(self, tokens: int, filler: str, n_bytes: int, reach: int) -> "WordsAtEnd":
+        rules = self._pipeline, self._count, self._points, self._counts_texts
+        return WordsAtEnd(*rules, tokens, filler, n_bytes, reach)
 
     def _without_vanished(self, more: str) -> "tuple[int, WordsAtEnd] | None":
         """Settle text most of which vanishes: what stays is one with what is settled."""
@@ -84,15 +90,13 @@ class WordsAtEnd:
             return None
         n_bytes = self._n_bytes + len(normalize(held, pipeline.rules.char_steps).encode())
         filler = held + self._filler
-        return len(more), WordsAtEnd(
-            pipeline, self._encoding, self._points, self._tokens, filler, n_bytes, self.reach
-        )
+        return len(more), self._with(self._tokens, filler, n_bytes, self.reach)
 
     def count_with(self, rest: str) -> int | None:
         """Count the tokens of the text if it begins like this."""
         if self._n_bytes and self._n_bytes + _MOST_BYTES_OF_CHARACTER * len(rest) > _MOST_BYTES:
             return None
-        return self._encoding.count(rest + self._filler) + self._tokens
+        return self._count(rest + self._filler) + self._tokens
 
     def _after_point(self, more: str) -> tuple[int, int, str] | None:
         """Find the first safe split point: where it is, its reach, and no filler."""
@@ -140,8 +144,8 @@ class WordsAtEnd:
         if not place or end >= len(text):
             return None
         filler = text[place:end]
-        if pipeline.finder_of_raw.may_find(filler):  # there may be another at its end
-            return None
+        if self._counts_texts and pipeline.finder_of_raw.may_find(filler):
+            return None  # there may be another at its end
         found = pipeline.kernel.encode_with_spans(filler)
         if found is None or found[1].tolist() != [[0, len(filler)]]:
             return None
@@ -162,10 +166,11 @@ def words_at_end(pipeline: WordPipeline, encoding: TextEncoder) -> Settled:
     def points_of_section(text: str) -> list[int]:  # no added token lies across them, or beside
         return pipeline.kernel.raw.sure_starts(text, 0, _REACH)
 
-    def begin() -> Settled:
-        find = points_of_section if is_cut else pipeline.safe_points.find
-        return WordsAtEnd(pipeline, encoding, find)
-
     if not is_cut:
-        return begin()
-    return sections_at_end(pipeline.finder_of_raw, pipeline.ordinary_of_raw, begin, encoding.count)
+        return WordsAtEnd(pipeline, encoding.count, pipeline.safe_points.find, True)
+    count = partial(pipeline.count_section, encoding)
+
+    def begin() -> Settled:
+        return WordsAtEnd(pipeline, count, points_of_section, False)
+
+    return sections_at_end(pipeline.finder_of_raw, pipeline.ordinary_of_raw, begin, count)

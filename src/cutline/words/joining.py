@@ -1,9 +1,9 @@
 """How the words of decoded tokens are put together, as `decoder` in a tokenizer.json says."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
-__all__ = ["JoinMetaspace", "JoinWordPiece", "Joiner"]
+__all__ = ["JOINED", "JoinMetaspace", "JoinWordPiece", "Joiner"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,5 +33,8 @@ class JoinMetaspace:
     replacement: str = "\u2581"
     has_bytes: bool = False
 
+
+JOINED: Final = JoinMetaspace("never", " ")
+"""Nothing is put between tokens, and a blank stays one: a sequence of no decoders."""
 
 Joiner = JoinWordPiece | JoinMetaspace

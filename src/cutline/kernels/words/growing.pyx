@@ -89,6 +89,23 @@ cdef class GrowingWords:
         """Bytes of a word that decide about what follows, roughly: how much is kept."""
         return window_of(&self.encoder.model)
 
+    @property
+    def least(self):
+        """Tokens that the text has, however it goes on.
+
+        With Unigram the best path to any later place goes through one of those that are kept. A
+        longer word of WordPiece can be unknown.
+        """
+        cdef OpenWord* word = &self.word
+        cdef Py_ssize_t at, fewest
+        if not word.is_open or self.encoder.model.kind != UNIGRAM:
+            return self.tokens
+        fewest = word.counts[word.n]
+        for at in range(word.n):
+            if word.rest[at] & 0xC0 != 0x80:    # a character begins there
+                fewest = min(fewest, word.counts[at])
+        return self.tokens + fewest
+
     def go_on(self, str text not None, bint is_plain):
         """Read more text for good. It must not be used any more if this raises.
 

@@ -20,12 +20,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cutline.kernels.words.splitting import end_of_tokens_from, furthest_end
-from cutline.normalizing import SPACE, Form, Lower, Replace, Step, Strip, Traced, trace
+from cutline.normalizing import SPACE, Form, Lower, Strip
 from cutline.pipeline.added import AddedFinder
 from cutline.pretokenize.neighbours import Neighbours
 from cutline.pretokenize.store import compile_pattern
 from cutline.spec import TokenizerSpec
 from cutline.text_encoder import TextEncoder
+from cutline.words.prefixes import Prefixes
 
 __all__ = ["UpperBound"]
 
@@ -70,17 +71,12 @@ class UpperBound:
         self._skips_space = any(isinstance(step, Strip) for step in steps) or any(
             token.lstrip or token.rstrip for token in found.values()
         )
-        # What comes first may strip white space: a slice is no longer for more of it at its end.
-        self._strips_end = bool(steps) and isinstance(steps[0], Strip) and steps[0].right
         # Tokens cover just what steps make of a slice without added tokens; at its end a step may
         # make one that strips white space.
         self._covers_text = not (
             spec.marks_words
-            or any(isinstance(step, Strip) for step in steps[1:])
             or any((token.lstrip or token.rstrip) and token.normalized for token in found.values())
         )
-        replaced = (len(step.old) for step in steps if isinstance(step, Replace))
-        self._margin = 1 + max(replaced, default=0)
         self._forms = [step for step in steps if isinstance(step, Form)]
         self._sorts_marks = bool(self._forms) and all(
             isinstance(step, Form | Lower) for step in steps
@@ -90,25 +86,27 @@ class UpperBound:
         if spec.splittings or (spec.pat_str and compile_pattern(spec.pat_str).has_gaps):
             self._neighbours = neighbours
 
-    def limit(self, encoder: TextEncoder, text: str, n: int, steps: tuple[Step, ...]) -> int:
+    def limit(
+        self, encoder: TextEncoder, text: str, n: int, prefixes_of: Callable[[str], Prefixes]
+    ) -> int:
         """Return an end such that no longer prefix of a text has at most n tokens.
 
         Args:
             encoder: its vocabulary is that of the spec.
             text: any text.
             n: the budget.
-            steps: of `Pipeline.steps_for`.
+            prefixes_of: returns what prefixes of a text become.
 
         Cost: linear in that end, or in the text if steps remove characters.
         """
         marks = cache(lambda: self._bytes_of_marks(text) if self._sorts_marks else set())
         size = 2 * n + 32
         while size < len(text):
-            end = self._limit_in(encoder, text[:size], n, marks, steps)
+            end = self._limit_in(encoder, prefixes_of(text[:size]), text[:size], n, marks)
             if end is not None:
                 return end
             size += size // 4
-        end = self._limit_in(encoder, text, n, marks, steps)
+        end = self._limit_in(encoder, prefixes_of(text), text, n, marks)
         return len(text) if end is None else end
 
     def covers_all(self, changed: str) -> bool:
@@ -125,27 +123,32 @@ class UpperBound:
             place += 1
         return place
 
-    def longest_with_marks(self, text: str) -> int:
-        """Find the length of the longest token with a mark, or a part of one, of a text."""
-        return self._longest_with(self._bytes_of_marks(text))
+    def longest_with_marks(self, text: str, written: str) -> int:
+        """Find the length of the longest token with a mark, or a part of one, of a text.
+
+        Args:
+            text: has marks.
+            written: what is written for some, none of it in ASCII.
+        """
+        return self._longest_with(self._bytes_of_marks(text) | set(written.encode()))
 
     def _limit_in(
         self,
         encoder: TextEncoder,
+        prefixes: Prefixes,
         text: str,
         n: int,
         marks_of_all: Callable[[], set[int]],
-        steps: tuple[Step, ...],
     ) -> int | None:
         """Return the bound if this prefix of the text determines it, else None.
 
         The bytes of the whole text's marks are asked for only if it has many marks at its end.
         """
-        traced = trace(Traced.of(text), steps)
+        changed = prefixes.normalized
         has_added = any(
-            finder.may_find(text) or finder.may_find(traced.text) for finder in self._finders
+            finder.may_find(text) or finder.may_find(changed) for finder in self._finders
         )
-        written = set(traced.text.encode())
+        written = set(changed.encode())
         if self._spec.marks_words:
             written.add(ord(" "))
         if self._spec.normalizer and has_added:
@@ -154,36 +157,32 @@ class UpperBound:
         # Of an unknown character that pieces of a model over characters have, too.
         unknown = 4 if self._spec.marks_words and self._spec.characters is not None else 0
         longest = max(self._longest(bytes(sorted(written))), added, unknown)
-        points = np.frombuffer(traced.text.encode("utf-32-le", "surrogatepass"), dtype="<u4")
+        points = np.frombuffer(changed.encode("utf-32-le", "surrogatepass"), dtype="<u4")
         lengths = 1 + np.searchsorted(_LONGER, points, side="right")
         covered = np.cumsum(lengths)
-        if self._skips_space:
+        if self._skips_space and has_added:
             lengths[np.isin(points, _SPACE_POINTS)] = 0
-        in_pieces = self._in_pieces_of(traced.text)
+        in_pieces = self._in_pieces_of(changed)
         ends = np.cumsum(in_pieces * lengths)
         most = n * longest + self.longest + self._longest_added
         beyond = int(np.searchsorted(ends, most, side="right"))
-        if not has_added and self.covers_all(traced.text):
+        if not has_added and self.covers_all(changed):
             # A token that begins there, or before, and goes on after what is known.
-            utf8 = traced.text.encode()
+            utf8 = changed.encode()
             reached = end_of_tokens_from(encoder, utf8, furthest_end(encoder, utf8, n))
             if reached >= 0:
                 beyond = min(beyond, int(np.searchsorted(covered, reached, side="right")))
-        # Later marks may be sorted between the last ones, or before them.
-        n_marks = sum(1 for _ in _marks_at_end(traced.text)) if self._forms else 0
-        sure = int(traced.spans[-n_marks:, 0].min()) if n_marks else len(text)
-        if beyond < len(ends) and traced.spans[beyond, 1] + self._margin <= sure:
-            end = int(traced.spans[beyond, 1])
-            while self._strips_end and end < len(text) and text[end] in SPACE:
-                end += 1
-            return end if end < len(text) or not self._strips_end else None
+        end = prefixes.first_beyond(beyond + 1)
+        if end <= len(text):
+            return end
+        n_marks = sum(1 for _ in _marks_at_end(changed)) if self._forms else 0
         marks = marks_of_all() if n_marks else None
         if not marks:
             return None
         # Later marks may be sorted before all these, so their bytes count, too.
         longest = max(self._longest(bytes(sorted(marks))), self._longest_added)
         at_ends = 2 * (self._longest_with(marks) + self._longest_added)
-        if _length_of_marks(traced.text) > n * longest + at_ends:
+        if _length_of_marks(changed) > n * longest + at_ends:
             return len(text)
         return None
 

@@ -5,22 +5,14 @@ Most of what a prefix of a text becomes is a beginning of what the whole text be
 of encoding each slice.
 """
 
-from bisect import bisect_right
-from functools import partial
-
 import numpy as np
 from numpy.typing import NDArray
 
 from cutline.checks import utf8_of_part
 from cutline.kernels.index.append import Growing
-from cutline.kernels.words.splitting import least_tokens
-from cutline.normalizing import SPACE, normalize
-from cutline.pipeline.marks import most_marks, sorting_steps
 from cutline.pipeline.pipeline import Pipeline
 from cutline.pretokenize.splitting import prefix_counts
 from cutline.text_encoder import TextEncoder
-from cutline.words.beginnings import BeginsAnew
-from cutline.words.prefixes import Prefixes
 
 __all__ = ["longest_fit_by_prefixes"]
 
@@ -56,14 +48,14 @@ def longest_fit_by_prefixes(
     if counts is None:
         return None
     longest = max((len(token) for finder in finders for token in finder.texts), default=0)
-    marks = _Marks(pipeline, encoder, prefixes, text)
+    bound = pipeline.upper_bound
     count = pipeline.count_after if inside else pipeline.count
     refused: tuple[int, str] | None = None
     end, bounded = len(text), len(text) + 1
     while end > 0:
         if end < bounded:
-            bounded = marks.start_of(end)
-            end = marks.most(bounded, end, n)
+            bounded = bound.start_of_marks(text, end)
+            end = bound.most_with_marks(encoder, prefixes, text[:end], bounded, n)
             continue
         kept, rest = prefixes.of(end)
         if (kept, rest) != refused:
@@ -130,50 +122,3 @@ class _Known:
         """Count so many characters of the changed text with more; None: that is not known."""
         known = int(self._counts[kept])
         return None if rest or known < 0 else known
-
-
-class _Marks:
-    """Bounds how many of the marks on a letter fit.
-
-    Args:
-        pipeline: changes the text.
-        encoder: counts the changed text.
-        prefixes: what prefixes of the text become.
-        text: the text.
-    """
-
-    def __init__(
-        self, pipeline: Pipeline, encoder: TextEncoder, prefixes: Prefixes, text: str
-    ) -> None:
-        self._pipeline = pipeline
-        self._encoder = encoder
-        self._prefixes = prefixes
-        self._text = text
-        self._starts = [0, *BeginsAnew.inside(pipeline.spec.normalizer).places(text)]
-
-    def start_of(self, end: int) -> int:
-        """Return where the stretch starts, whose marks may change one another, that ends there."""
-        return self._starts[bisect_right(self._starts, end - 1) - 1]
-
-    def most(self, start: int, end: int, n: int) -> int:
-        """Bound the prefixes that fit, and end in a stretch, or are longer, up to an end."""
-        if end - start <= _MANY_MARKS:
-            return end
-        upper_bound, stretch = self._pipeline.upper_bound, self._text[start:end]
-        steps = sorting_steps(self._pipeline.spec.normalizer, stretch[1:])
-        if steps is None:
-            return end
-        marks = "".join(normalize(one, steps) for one in set(stretch[1:]))
-        # White space may be cut off at the end; ASCII may be in any token.
-        if any(one.isascii() or one in SPACE for one in stretch[1:] + marks):
-            return end
-        if not upper_bound.covers_all(normalize(stretch, steps)):
-            return end
-        before, least = self._prefixes.normalized[: self._prefixes.of(start)[0]], 0
-        if upper_bound.covers_all(before):
-            counts = least_tokens(self._encoder, before.encode())
-            # One more token may begin before the stretch and end in it.
-            least = int(counts[-upper_bound.longest :][0])
-        cover = partial(least_tokens, self._encoder)
-        longest = upper_bound.longest_with_marks(stretch, marks)
-        return start + most_marks(stretch, steps, cover, longest, n - least)

@@ -12,25 +12,28 @@ marks.
 import re
 import unicodedata
 from collections.abc import Callable, Iterator
-from functools import cache
+from functools import cache, partial
 from itertools import takewhile
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cutline.kernels.words.splitting import end_of_tokens_from, furthest_end
-from cutline.normalizing import SPACE, Form, Lower, Strip
+from cutline.kernels.words.splitting import end_of_tokens_from, furthest_end, least_tokens
+from cutline.normalizing import SPACE, Form, Lower, Strip, normalize
 from cutline.pipeline.added import AddedFinder
+from cutline.pipeline.marks import most_marks, sorting_steps
 from cutline.pretokenize.neighbours import Neighbours
 from cutline.pretokenize.store import compile_pattern
 from cutline.spec import TokenizerSpec
 from cutline.text_encoder import TextEncoder
+from cutline.words.beginnings import BeginsAnew
 from cutline.words.prefixes import Prefixes
 
 __all__ = ["UpperBound"]
 
 _LONGER: Final = np.array([0x80, 0x800, 0x10000])  # code points that have one byte more
+_MANY_MARKS: Final = 32  # for fewer no bound is looked for
 _SPACE_POINTS: Final = np.array([*map(ord, SPACE)])
 
 
@@ -77,6 +80,8 @@ class UpperBound:
             spec.marks_words
             or any((token.lstrip or token.rstrip) and token.normalized for token in found.values())
         )
+        self._begins_anew = BeginsAnew.inside(steps)
+        self._in_added = frozenset("".join(found))
         self._forms = [step for step in steps if isinstance(step, Form)]
         self._sorts_marks = bool(self._forms) and all(
             isinstance(step, Form | Lower) for step in steps
@@ -123,14 +128,47 @@ class UpperBound:
             place += 1
         return place
 
-    def longest_with_marks(self, text: str, written: str) -> int:
-        """Find the length of the longest token with a mark, or a part of one, of a text.
+    def start_of_marks(self, text: str, end: int) -> int:
+        """Return where the stretch starts, whose marks may change one another, that ends there."""
+        start = end - 1
+        while start > 0 and not self._begins_anew.at(text, start):
+            start -= 1
+        return start
+
+    def most_with_marks(
+        self, encoder: TextEncoder, prefixes: Prefixes, text: str, start: int, n: int
+    ) -> int:
+        """Bound the prefixes of a text that fit, if they end in its last stretch of marks.
 
         Args:
-            text: has marks.
-            written: what is written for some, none of it in ASCII.
+            encoder: see `limit`.
+            prefixes: what prefixes of the text, or of a longer one, become.
+            text: without added tokens.
+            start: where the stretch starts.
+            n: the budget.
+
+        Returns:
+            The most characters; no longer text that begins like this one fits, if these are fewer
+            than it has.
         """
-        return self._longest_with(self._bytes_of_marks(text) | set(written.encode()))
+        stretch = text[start:]
+        steps = sorting_steps(self._spec.normalizer, stretch[1:])
+        if len(stretch) <= _MANY_MARKS or steps is None:
+            return len(text)
+        written = "".join(normalize(one, steps) for one in set(stretch[1:]))
+        marks = set(stretch[1:] + written)
+        # White space may be cut off at the end; ASCII may be in any token.
+        if any(one.isascii() or one in SPACE or one in self._in_added for one in marks):
+            return len(text)
+        if not self.covers_all(normalize(stretch, steps)):
+            return len(text)
+        before, least = prefixes.normalized[: prefixes.of(start)[0]], 0
+        if self.covers_all(before):
+            # One more token may begin before the stretch and end in it.
+            least = int(least_tokens(encoder, before.encode())[-self.longest :][0])
+        longest = self._longest_with(self._bytes_of_marks(stretch) | set(written.encode()))
+        cover = partial(least_tokens, encoder)
+        return start + most_marks(stretch, steps, cover, longest, n - least)
 
     def _limit_in(
         self,
@@ -175,6 +213,11 @@ class UpperBound:
         end = prefixes.first_beyond(beyond + 1)
         if end <= len(text):
             return end
+        if not has_added:
+            start = self.start_of_marks(text, len(text))
+            end = self.most_with_marks(encoder, prefixes, text, start, n)
+            if end < len(text):
+                return end
         n_marks = sum(1 for _ in _marks_at_end(changed)) if self._forms else 0
         marks = marks_of_all() if n_marks else None
         if not marks:

@@ -6,10 +6,15 @@ from typing import Any
 import pytest
 
 import cutline
-from cutline.pipeline import slices
+from cutline.pipeline import slice_counter, slices
+from cutline.pipeline.longest_fit import longest_fit_by_prefixes
 from cutline.pipeline.pipeline import Pipeline
+from cutline.pipeline.slice_counter import SliceCounter
 from cutline.pipeline.upper_bound import UpperBound
+from tests.pipeline.characters import make_document
 from tests.pipeline.families import added, build
+
+tokenizers = pytest.importorskip("tokenizers", reason="the oracle of these tests")
 
 LETTERS = {
     "one letter": "a",
@@ -111,3 +116,89 @@ def test_a_cut_looks_at_little_text_beyond_it(
     assert sum(lengths) <= 8 * (end + 512)
     text = text[:end] + text[end:][:2_000]
     assert end == encoding.intervals(text).split_at(0, TOKENS)
+
+
+CLUSTERS = {
+    "tones": "e\u302e",
+    "accents": "e\u0301",
+    "marks": "\u0301\u0302\u0323",
+    "emoji": "\U0001f469\u200d",
+    "consonants": "\u0915\u094d",
+    "unknown and blanks": "\ue000e\u0301 ",
+}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("nllb", "nllb, as converted", "lower case, composed"),
+        *("command-r", "classes replaced", "blanks as letters"),
+    ],
+)
+@pytest.mark.parametrize("kind", CLUSTERS)
+def test_to_cut_clusters_takes_linear_work(
+    name: str, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    families = ("command-r", "classes replaced", "blanks as letters")
+    made = build(name) if name in families else tokenizers.Tokenizer.from_str(make_document(name))
+    encoding = cutline.Encoding.from_tokenizers(made)
+    lengths: list[int] = []
+
+    def noting(count: Any) -> Any:
+        def noted(self: Pipeline, encoder: Any, text: str) -> Any:
+            lengths.append(len(text))
+            return count(self, encoder, text)
+
+        return noted
+
+    for name_of_count in ("count", "count_after"):
+        monkeypatch.setattr(Pipeline, name_of_count, noting(getattr(Pipeline, name_of_count)))
+
+    def by_prefixes(pipeline: Pipeline, encoder: Any, text: str, n: int, *, inside: bool) -> Any:
+        lengths.append(len(text))
+        return longest_fit_by_prefixes(pipeline, encoder, text, n, inside=inside)
+
+    def grown(_counter: SliceCounter, start: int, end: int, _n: int) -> None:
+        """It would read the text once more for each slice, with all that may change at its end."""
+        assert end - start <= slice_counter._SHORT
+
+    monkeypatch.setattr(slice_counter, "longest_fit_by_prefixes", by_prefixes)
+    monkeypatch.setattr(SliceCounter, "_longest_grown", grown)
+
+    def work(length: int) -> int:
+        lengths.clear()
+        text = "e" + (CLUSTERS[kind] * length)[:length]
+        counter, start = encoding.intervals(text), 0
+        while start < length:
+            start = max(start + 1, counter.split_at(start, TOKENS))
+        return sum(lengths)
+
+    at_3_000 = work(3_000)
+    assert kind == "marks" or at_3_000 <= 8 * 3_000  # of marks that are sorted, many ends are tried
+    assert work(9_000) <= 4 * max(at_3_000, 3_000)
+
+
+@pytest.mark.parametrize("name", ["added after the first", "seamless"])
+def test_chunks_do_so_where_text_after_an_added_token_has_no_prefix(
+    name: str, counted: list[int]
+) -> None:
+    tokenizer = tokenizers.Tokenizer.from_str(make_document(name))
+    encoding = cutline.Encoding.from_tokenizers(tokenizer)
+
+    def tokens(text: str) -> int:
+        return len(tokenizer.encode(text, add_special_tokens=False).ids)
+
+    rng = random.Random(name)
+    for pool in (["<x>"], ["<x>", " "], ["<x>", "abc"], ["<x>", "the", "\u65e5", " "]):
+        text = "".join(rng.choices(pool, k=120))
+        for n in (1, 7, 40):
+            start = rng.choice((0, 3, rng.randrange(len(text))))
+            ends = range(start, len(text) + 1)
+            greatest = max(end for end in ends if tokens(text[start:end]) <= n)
+            assert encoding.split_at(text, n, start) == greatest, (text, start, n)
+            assert encoding.intervals(text).split_at(start, n) == greatest, (text, start, n)
+    for part in ("<x>", "<x>   "):
+        counted.clear()
+        text = part * (6_000 // len(part))
+        encoding.split(text, TOKENS)
+        assert sum(counted) <= 24 * len(text)

@@ -1,11 +1,12 @@
 """What prefixes become is compared with what the steps make of each prefix on its own."""
 
 import random
+from typing import SupportsIndex
 
 import pytest
 
-from cutline.normalizing import Form, Replace, Step, normalize
-from cutline.words.prefixes import PrefixMaker
+from cutline.normalizing import Form, Lead, Prepend, Replace, Step, Strip, Unknown, normalize
+from cutline.words.prefixes import PrefixMaker, _CutStage
 from cutline.words.steps import Collapse, CollapseWhite
 from tests.words.configurations import CONFIGURATIONS, rules_of
 from tests.words.test_char_rules import AWKWARD
@@ -69,11 +70,41 @@ def test_prefixes_become_a_beginning_of_the_whole_and_a_rest(name: str) -> None:
         (Collapse("_"),),
         (CollapseWhite(),),
         (Form("NFD"), Replace("\u0301\u0301", "e")),
+        (Strip(True, False),),
+        (Strip(False, True),),
+        (Strip(True, True), Form("NFC"), Strip(False, True)),
+        (Form("NFD"), Prepend("_")),
+        (Form("NFC"), Lead("e\u0301")),
+        (Strip(True, True), Collapse("_"), Lead("__")),
+        (Unknown("a e", "\ue000", fuses=True),),
+        (Unknown("a e", "\ue000", fuses=False),),
     ],
     ids=str,
 )
 def test_steps_that_no_other_step_hides(steps: tuple[Step, ...]) -> None:
     check_prefixes(steps, random.Random(str(steps)), 600)
+
+
+@pytest.mark.parametrize(
+    "step", [Collapse("_"), CollapseWhite(), Unknown("a", "\ue000", fuses=True)], ids=str
+)
+def test_of_a_run_two_characters_stand_for_all(step: Step) -> None:
+    prefixes = PrefixMaker((step,))(f"a{' ' * 1000}a")
+    lengths = list[int]()
+
+    class Noted(str):
+        __slots__ = ()
+
+        def __getitem__(self, key: SupportsIndex | slice) -> str:
+            part = str(self)[key]
+            lengths.append(len(part))
+            return part
+
+    (stage,) = prefixes._stages
+    assert isinstance(stage, _CutStage)
+    stage._text = Noted(stage._text)
+    assert [prefixes.of(end)[1] for end in range(3, 1001)] == [step.apply("  ")] * 998
+    assert max(lengths) == 2
 
 
 @pytest.mark.parametrize(

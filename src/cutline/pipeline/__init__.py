@@ -8,7 +8,7 @@
     spelled.py       the same where each character is changed on its own
     among_added.py   cuts among added tokens, without safe split points
     upper_bound.py   an upper bound for the end of a slice without safe split points
-    longest_fit.py   the longest fitting slice there, if steps work on single letters
+    longest_fit.py   the longest fitting slice there, if steps change characters together
     marks.py         a bound among many marks on one letter
     stand_alone.py   whether an added token is found wherever its text is
     tokens_of_slices.py  whether slices may have added tokens that the text has not

@@ -28,7 +28,9 @@ def finder_among(pipeline: Pipeline, text: str) -> AddedFinder | None:
     raw, normalized = pipeline.ordinary_of_raw, pipeline.ordinary_of_normalized
     in_raw = raw.may_find(text)
     in_normalized = bool(normalized.texts) and (not is_plain or normalized.may_find(text))
-    if in_raw is in_normalized or (in_normalized and not is_plain) or pipeline.spec.prefix_first:
+    if in_raw is in_normalized or (in_normalized and not is_plain):
+        return None
+    if in_normalized and pipeline.spec.prefix_first:
         return None
     ordinary = (raw if in_raw else normalized).texts.values()
     finder = pipeline.finder_of_raw if in_raw else pipeline.finder_of_normalized

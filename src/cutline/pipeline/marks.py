@@ -9,17 +9,16 @@ proof: docs/tokenizers.md, "Marks on one letter".
 
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
-from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cutline.normalizing import Form, Lower, Replace, Step, later_characters, normalize
+from cutline.normalizing import Form, Lower, Step, later_characters, normalize
+from cutline.words.beginnings import looks
 from cutline.words.steps import ByCharacter
 
 __all__ = ["most_marks", "sorting_steps", "sorts_marks"]
 
-_COMPATIBLE: Final = Form("NFKC")
 _COMPOSED = 4  # so many of the first marks of a class may become a part of the letter
 
 Cover = Callable[[bytes], NDArray[np.int64]]
@@ -28,14 +27,9 @@ one before, or earlier: int64, shape (bytes + 1,), never falling."""
 
 
 def sorts_marks(steps: Sequence[Step]) -> bool:
-    """Return whether `most_marks` holds for these steps: they change marks alone, or sort them.
-
-    A text may be written for a letter that no form changes, after all forms.
-    """
-    sorts = len(steps)
-    while sorts and _replaces_letter(steps[sorts - 1]):
-        sorts -= 1
-    return all(isinstance(step, Form | Lower | ByCharacter) for step in steps[:sorts])
+    """Return whether `most_marks` holds for these steps: they change marks alone, or sort them."""
+    sorting, _ = _parted(steps)
+    return all(isinstance(step, Form | Lower | ByCharacter) for step in sorting)
 
 
 def sorting_steps(steps: Iterable[Step], marks: Iterable[str]) -> tuple[Step, ...] | None:
@@ -52,8 +46,10 @@ def sorting_steps(steps: Iterable[Step], marks: Iterable[str]) -> tuple[Step, ..
     return tuple(sorting) if sorts_marks(sorting) else None
 
 
-def _replaces_letter(step: Step) -> bool:
-    return isinstance(step, Replace) and len(step.old) == 1 and _COMPATIBLE.keeps(step.old)
+def _parted(steps: Sequence[Step]) -> tuple[Sequence[Step], Sequence[Step]]:
+    """Return the steps up to the last that sorts, and those after it that change each character."""
+    n_last = next((n for n, step in enumerate(reversed(steps)) if looks(step)), len(steps))
+    return steps[: len(steps) - n_last], steps[len(steps) - n_last :]
 
 
 def most_marks(stretch: str, steps: Sequence[Step], cover: Cover, longest: int, tokens: int) -> int:
@@ -61,7 +57,7 @@ def most_marks(stretch: str, steps: Sequence[Step], cover: Cover, longest: int, 
 
     Args:
         stretch: a character and those after it that a normal form may compose with it or move.
-        steps: a normal form or several, and others of which `sorts_marks` is true.
+        steps: `sorts_marks` is true of them.
         cover: of normalized text.
         longest: bytes of the longest token that has a mark, or a part of one.
         tokens: the budget.
@@ -72,15 +68,17 @@ def most_marks(stretch: str, steps: Sequence[Step], cover: Cover, longest: int, 
 
     Cost: linear, after sorting.
     """
-    eaten = _COMPOSED * sum(isinstance(step, Form) for step in steps)
-    made = {one: normalize(one, steps) for one in set(stretch[1:])}
+    sorting, last = _parted(steps)
+    eaten = _COMPOSED * sum(isinstance(step, Form) for step in sorting)
+    made = {one: normalize(one, sorting) for one in set(stretch[1:])}
+    written = {one: normalize(one, last) for one in set("".join(made.values()))}
     blocks: dict[tuple[int, int], list[tuple[int, str]]] = {}
     run, was_mark = 0, True
     for place, character in enumerate(stretch[1:], start=1):
         for one in made[character]:
             kind = _class_of(one)
             run += was_mark and not kind  # what no form moves, as jamo: marks stay on one side
-            blocks.setdefault((run, kind), []).append((place, one))
+            blocks.setdefault((run, kind), []).append((place, written[one]))
             was_mark = kind > 0
     added = np.zeros(len(stretch) + 1, dtype=np.int64)
     for block in blocks.values():

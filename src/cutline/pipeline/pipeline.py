@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from cutline.pipeline.safe_points import SafePoints
     from cutline.pipeline.upper_bound import UpperBound
     from cutline.words.beginnings import BeginsAnew
+    from cutline.words.prefixes import Prefixes, PrefixMaker
 
 __all__ = ["Pipeline"]
 
@@ -139,6 +140,16 @@ class Pipeline:
         from cutline.pipeline.upper_bound import UpperBound
 
         return UpperBound(self.spec, self.ordinary_finders, self.safe_points.neighbours)
+
+    @cached_property
+    def _makers(self) -> "dict[bool, PrefixMaker]":
+        from cutline.words.prefixes import PrefixMaker
+
+        return {inside: PrefixMaker(self.steps_for(inside=inside)) for inside in (False, True)}
+
+    def prefixes_for(self, text: str, *, inside: bool) -> "Prefixes":
+        """Return what prefixes of a text become; see `steps_for`."""
+        return self._makers[inside](text)
 
     def steps_for(self, *, inside: bool) -> tuple[Step, ...]:
         """Return all that is done to a text without added tokens, the blank at its start included.

@@ -2,7 +2,7 @@
 
 import sys
 from bisect import bisect_right
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain
 from operator import index
 from typing import Self
@@ -15,7 +15,7 @@ from cutline.counting import cutting
 from cutline.errors import OffsetError
 from cutline.pipeline.among_added import finder_among, longest_fit_among_added
 from cutline.pipeline.anew_fit import longest_fit_anew
-from cutline.pipeline.longest_fit import longest_fit_by_letters
+from cutline.pipeline.longest_fit import longest_fit_by_prefixes
 from cutline.pipeline.marked_fit import longest_fit_in_word
 from cutline.pipeline.offsets import changed_parts, untrimmed_offsets
 from cutline.pipeline.pipeline import Pipeline
@@ -227,12 +227,12 @@ class SliceCounter:
                 found = longest_fit_in_word(pipeline, encoding, window, n, inside=inside)
                 if found is not None:
                     return point + found
-            steps = pipeline.steps_for(inside=inside)
-            window = window[: pipeline.upper_bound.limit(encoding, window, n, steps)]
+            prefixes_of = partial(pipeline.prefixes_for, inside=inside)
+            window = window[: pipeline.upper_bound.limit(encoding, window, n, prefixes_of)]
             end = point + len(window)
             found = self._longest_among_added(start, point, window, n, inside=inside)
             if found is None:
-                found = longest_fit_by_letters(pipeline, encoding, window, n, inside=inside)
+                found = longest_fit_by_prefixes(pipeline, encoding, window, n, inside=inside)
             if found is not None:
                 return point + found
         count = pipeline.count_after if inside else pipeline.count
@@ -277,13 +277,17 @@ class SliceCounter:
         if first_match is None:
             return None
 
+        def is_inside(first: int) -> bool:
+            return pipeline.spec.prefix_first if first else inside
+
         def count(first: int, last: int) -> int:
-            counted = pipeline.count_after if inside and not first else pipeline.count
+            counted = pipeline.count_after if is_inside(first) else pipeline.count
             return counted(encoding, window[first:last])
 
         def longest(first: int, last: int, budget: int) -> int:
             at = point + first
-            return self._longest_fit(at if first else start, at, point + last, budget) - point
+            begin = start if is_inside(first) or not first else at
+            return self._longest_fit(begin, at, point + last, budget) - point
 
         reach = max(map(len, finder.texts))
         return longest_fit_among_added(

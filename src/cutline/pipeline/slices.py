@@ -63,7 +63,8 @@ def split_at(pipeline: Pipeline, encoding: TextEncoder, text: str, n: int, start
 
 def _split_at_in_windows(pipeline: Pipeline, encoding: TextEncoder, text: str, n: int) -> int:
     """Do it for a text that is changed: what is far beyond the cut takes no time."""
-    width, steps = _CHARACTERS_A_TOKEN * min(n, len(text)) + 256, pipeline.steps_for(inside=False)
+    width = _CHARACTERS_A_TOKEN * min(n, len(text)) + 256
+    prefixes_of = partial(pipeline.prefixes_for, inside=False)
     if isinstance(pipeline, MarkingPipeline) and len(text) > width:
         found = longest_fit_in_word(pipeline, encoding, text, n, inside=False)
         if found is not None:
@@ -77,7 +78,7 @@ def _split_at_in_windows(pipeline: Pipeline, encoding: TextEncoder, text: str, n
             or counter.settled > n
             or (
                 not isinstance(counter, SpelledCounter)
-                and pipeline.upper_bound.limit(encoding, part, n, steps) < width
+                and pipeline.upper_bound.limit(encoding, part, n, prefixes_of) < width
             )
         ):
             return counter.split_at(0, n)

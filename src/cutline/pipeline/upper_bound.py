@@ -12,24 +12,28 @@ marks.
 import re
 import unicodedata
 from collections.abc import Callable, Iterator
-from functools import cache
+from functools import cache, partial
 from itertools import takewhile
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cutline.kernels.words.splitting import end_of_tokens_from, furthest_end
-from cutline.normalizing import SPACE, Form, Lower, Replace, Step, Strip, Traced, trace
+from cutline.kernels.words.splitting import end_of_tokens_from, furthest_end, least_tokens
+from cutline.normalizing import SPACE, Form, Lower, Strip, normalize
 from cutline.pipeline.added import AddedFinder
+from cutline.pipeline.marks import most_marks, sorting_steps
 from cutline.pretokenize.neighbours import Neighbours
 from cutline.pretokenize.store import compile_pattern
 from cutline.spec import TokenizerSpec
 from cutline.text_encoder import TextEncoder
+from cutline.words.beginnings import BeginsAnew
+from cutline.words.prefixes import Prefixes
 
 __all__ = ["UpperBound"]
 
 _LONGER: Final = np.array([0x80, 0x800, 0x10000])  # code points that have one byte more
+_MANY_MARKS: Final = 32  # for fewer no bound is looked for
 _SPACE_POINTS: Final = np.array([*map(ord, SPACE)])
 
 
@@ -70,17 +74,14 @@ class UpperBound:
         self._skips_space = any(isinstance(step, Strip) for step in steps) or any(
             token.lstrip or token.rstrip for token in found.values()
         )
-        # What comes first may strip white space: a slice is no longer for more of it at its end.
-        self._strips_end = bool(steps) and isinstance(steps[0], Strip) and steps[0].right
         # Tokens cover just what steps make of a slice without added tokens; at its end a step may
         # make one that strips white space.
         self._covers_text = not (
             spec.marks_words
-            or any(isinstance(step, Strip) for step in steps[1:])
             or any((token.lstrip or token.rstrip) and token.normalized for token in found.values())
         )
-        replaced = (len(step.old) for step in steps if isinstance(step, Replace))
-        self._margin = 1 + max(replaced, default=0)
+        self._begins_anew = BeginsAnew.inside(steps)
+        self._in_added = frozenset("".join(found))
         self._forms = [step for step in steps if isinstance(step, Form)]
         self._sorts_marks = bool(self._forms) and all(
             isinstance(step, Form | Lower) for step in steps
@@ -90,25 +91,27 @@ class UpperBound:
         if spec.splittings or (spec.pat_str and compile_pattern(spec.pat_str).has_gaps):
             self._neighbours = neighbours
 
-    def limit(self, encoder: TextEncoder, text: str, n: int, steps: tuple[Step, ...]) -> int:
+    def limit(
+        self, encoder: TextEncoder, text: str, n: int, prefixes_of: Callable[[str], Prefixes]
+    ) -> int:
         """Return an end such that no longer prefix of a text has at most n tokens.
 
         Args:
             encoder: its vocabulary is that of the spec.
             text: any text.
             n: the budget.
-            steps: of `Pipeline.steps_for`.
+            prefixes_of: returns what prefixes of a text become.
 
         Cost: linear in that end, or in the text if steps remove characters.
         """
         marks = cache(lambda: self._bytes_of_marks(text) if self._sorts_marks else set())
         size = 2 * n + 32
         while size < len(text):
-            end = self._limit_in(encoder, text[:size], n, marks, steps)
+            end = self._limit_in(encoder, prefixes_of(text[:size]), text[:size], n, marks)
             if end is not None:
                 return end
             size += size // 4
-        end = self._limit_in(encoder, text, n, marks, steps)
+        end = self._limit_in(encoder, prefixes_of(text), text, n, marks)
         return len(text) if end is None else end
 
     def covers_all(self, changed: str) -> bool:
@@ -125,27 +128,65 @@ class UpperBound:
             place += 1
         return place
 
-    def longest_with_marks(self, text: str) -> int:
-        """Find the length of the longest token with a mark, or a part of one, of a text."""
-        return self._longest_with(self._bytes_of_marks(text))
+    def start_of_marks(self, text: str, end: int) -> int:
+        """Return where the stretch starts, whose marks may change one another, that ends there."""
+        start = end - 1
+        while start > 0 and not self._begins_anew.at(text, start):
+            start -= 1
+        return start
+
+    def most_with_marks(
+        self, encoder: TextEncoder, prefixes: Prefixes, text: str, start: int, n: int
+    ) -> int:
+        """Bound the prefixes of a text that fit, if they end in its last stretch of marks.
+
+        Args:
+            encoder: see `limit`.
+            prefixes: what prefixes of the text, or of a longer one, become.
+            text: without added tokens.
+            start: where the stretch starts.
+            n: the budget.
+
+        Returns:
+            The most characters; no longer text that begins like this one fits, if these are fewer
+            than it has.
+        """
+        stretch = text[start:]
+        steps = sorting_steps(self._spec.normalizer, stretch[1:])
+        if len(stretch) <= _MANY_MARKS or steps is None:
+            return len(text)
+        written = "".join(normalize(one, steps) for one in set(stretch[1:]))
+        marks = set(stretch[1:] + written)
+        # White space may be cut off at the end; ASCII may be in any token.
+        if any(one.isascii() or one in SPACE or one in self._in_added for one in marks):
+            return len(text)
+        if not self.covers_all(normalize(stretch, steps)):
+            return len(text)
+        before, least = prefixes.normalized[: prefixes.of(start)[0]], 0
+        if self.covers_all(before):
+            # One more token may begin before the stretch and end in it.
+            least = int(least_tokens(encoder, before.encode())[-self.longest :][0])
+        longest = self._longest_with(self._bytes_of_marks(stretch) | set(written.encode()))
+        cover = partial(least_tokens, encoder)
+        return start + most_marks(stretch, steps, cover, longest, n - least)
 
     def _limit_in(
         self,
         encoder: TextEncoder,
+        prefixes: Prefixes,
         text: str,
         n: int,
         marks_of_all: Callable[[], set[int]],
-        steps: tuple[Step, ...],
     ) -> int | None:
         """Return the bound if this prefix of the text determines it, else None.
 
         The bytes of the whole text's marks are asked for only if it has many marks at its end.
         """
-        traced = trace(Traced.of(text), steps)
+        changed = prefixes.normalized
         has_added = any(
-            finder.may_find(text) or finder.may_find(traced.text) for finder in self._finders
+            finder.may_find(text) or finder.may_find(changed) for finder in self._finders
         )
-        written = set(traced.text.encode())
+        written = set(changed.encode())
         if self._spec.marks_words:
             written.add(ord(" "))
         if self._spec.normalizer and has_added:
@@ -154,36 +195,37 @@ class UpperBound:
         # Of an unknown character that pieces of a model over characters have, too.
         unknown = 4 if self._spec.marks_words and self._spec.characters is not None else 0
         longest = max(self._longest(bytes(sorted(written))), added, unknown)
-        points = np.frombuffer(traced.text.encode("utf-32-le", "surrogatepass"), dtype="<u4")
+        points = np.frombuffer(changed.encode("utf-32-le", "surrogatepass"), dtype="<u4")
         lengths = 1 + np.searchsorted(_LONGER, points, side="right")
         covered = np.cumsum(lengths)
-        if self._skips_space:
+        if self._skips_space and has_added:
             lengths[np.isin(points, _SPACE_POINTS)] = 0
-        in_pieces = self._in_pieces_of(traced.text)
+        in_pieces = self._in_pieces_of(changed)
         ends = np.cumsum(in_pieces * lengths)
         most = n * longest + self.longest + self._longest_added
         beyond = int(np.searchsorted(ends, most, side="right"))
-        if not has_added and self.covers_all(traced.text):
+        if not has_added and self.covers_all(changed):
             # A token that begins there, or before, and goes on after what is known.
-            utf8 = traced.text.encode()
+            utf8 = changed.encode()
             reached = end_of_tokens_from(encoder, utf8, furthest_end(encoder, utf8, n))
             if reached >= 0:
                 beyond = min(beyond, int(np.searchsorted(covered, reached, side="right")))
-        # Later marks may be sorted between the last ones, or before them.
-        n_marks = sum(1 for _ in _marks_at_end(traced.text)) if self._forms else 0
-        sure = int(traced.spans[-n_marks:, 0].min()) if n_marks else len(text)
-        if beyond < len(ends) and traced.spans[beyond, 1] + self._margin <= sure:
-            end = int(traced.spans[beyond, 1])
-            while self._strips_end and end < len(text) and text[end] in SPACE:
-                end += 1
-            return end if end < len(text) or not self._strips_end else None
+        end = prefixes.first_beyond(beyond + 1)
+        if end <= len(text):
+            return end
+        if not has_added:
+            start = self.start_of_marks(text, len(text))
+            end = self.most_with_marks(encoder, prefixes, text, start, n)
+            if end < len(text):
+                return end
+        n_marks = sum(1 for _ in _marks_at_end(changed)) if self._forms else 0
         marks = marks_of_all() if n_marks else None
         if not marks:
             return None
         # Later marks may be sorted before all these, so their bytes count, too.
         longest = max(self._longest(bytes(sorted(marks))), self._longest_added)
         at_ends = 2 * (self._longest_with(marks) + self._longest_added)
-        if _length_of_marks(traced.text) > n * longest + at_ends:
+        if _length_of_marks(changed) > n * longest + at_ends:
             return len(text)
         return None
 

@@ -7,12 +7,23 @@ another, and each adds at most a few characters that only this prefix has.
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator
 from functools import lru_cache, partial
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cutline.normalizing import SPACE, Form, Replace, Step, normalize, of_each
+from cutline.normalizing import (
+    SPACE,
+    Form,
+    Lead,
+    Prepend,
+    Replace,
+    Step,
+    Strip,
+    Unknown,
+    normalize,
+    of_each,
+)
 from cutline.words.beginnings import looks
 from cutline.words.neighbours import marks_stay
 from cutline.words.precompiled import Precompiled
@@ -25,6 +36,22 @@ _SHORT: Final = 64  # characters
 _NEVER: Final = 1 << 60
 
 Places = NDArray[np.int64]
+
+
+class _Stage(Protocol):
+    """What some of the steps make of the prefixes of what they get.
+
+    Attributes:
+        normalized: what all of it becomes.
+    """
+
+    normalized: str
+
+    def settled_after(self, settled: Places) -> Places:
+        """Return how much of `normalized` is settled where so much of the text is."""
+
+    def after(self, place: int, rest: str) -> tuple[int, str]:
+        """Return what becomes of a beginning of the text, up to a place, and a rest."""
 
 
 class Prefixes:
@@ -66,11 +93,11 @@ class PrefixMaker:
     """Makes `Prefixes`.
 
     Args:
-        steps: they act on characters and their neighbours, wherever in a text these are.
+        steps: all of a normalizer.
     """
 
     def __init__(self, steps: tuple[Step, ...]) -> None:
-        self._parts = [_Part(part) for part in _parted(steps)]
+        self._parts = [_at_ends(part[0]) or _Part(part) for part in _parted(steps)]
 
     def __call__(self, text: str) -> Prefixes:
         """Make it for a text. Cost: linear."""
@@ -78,7 +105,7 @@ class PrefixMaker:
         for part in self._parts:
             if not stages and part.leaves(text):
                 continue
-            stage = _Stage(part, normalized)
+            stage = part.stage(normalized)
             stages.append(stage)
             normalized = stage.normalized
         return Prefixes(stages, len(text), normalized)
@@ -110,6 +137,10 @@ class _Part:
                 return old[0] not in text
         return False
 
+    def stage(self, text: str) -> "_Stage":
+        """Take a text."""
+        return _CutStage(self, text)
+
 
 class _OfCharacters(dict[str, int]):
     """Remembers a value for each character."""
@@ -138,14 +169,16 @@ class _Cuts(NamedTuple):
         needs: of each place, up to where the text must be as it is, and may go on otherwise, so
             that the place is one still; never falling.
         inside: of each place, whether it is inside a long cluster.
+        enough: so many characters before any place stand for all of those from a cut on.
     """
 
     places: Places
     needs: Places
     inside: NDArray[np.bool_] | None = None
+    enough: int = _NEVER
 
 
-class _Stage:
+class _CutStage:
     """Cuts what one part of the steps gets.
 
     Args:
@@ -158,6 +191,7 @@ class _Stage:
         cuts = _cuts_under(part, text)
         self._places, self._needs = cuts.places.tolist(), cuts.needs
         self._inside = None if cuts.inside is None else cuts.inside.tolist()
+        self._enough = cuts.enough
         self.normalized = normalize(text, part.steps)
         # Of what is between two cuts, a character alone is changed like this everywhere.
         lengths = part.lengths.of(text)[cuts.places[:-1]]
@@ -178,7 +212,7 @@ class _Stage:
             if self._places[at] == place:
                 return int(self._made[at]), ""
         at = bisect_right(self._needs, place) - 1
-        rest = self._text[self._places[at] : place] + rest
+        rest = self._text[max(self._places[at], place - self._enough) : place] + rest
         return int(self._made[at]), self._made_after(at, rest)
 
     def _made_after(self, at: int, rest: str) -> str:
@@ -197,14 +231,100 @@ class _Stage:
         return self._part.apply(begun + rest)[int(self._made[at] - self._made[first]) :]
 
 
+class _AtEnds:
+    """A step that acts at the ends of texts alone.
+
+    Args:
+        stage: takes a text.
+    """
+
+    def __init__(self, stage: Callable[[str], _Stage]) -> None:
+        self.stage = stage
+
+    def leaves(self, _text: str) -> bool:
+        """See `_Part.leaves`."""
+        return False
+
+
+class _StripStage:
+    """Cuts white space off: what comes next decides whether it is at the end.
+
+    Args:
+        step: what does so.
+        text: what it gets.
+    """
+
+    def __init__(self, step: Strip, text: str) -> None:
+        self._text, self._strip = text, step
+        self.normalized = step.apply(text)
+        self._begin = len(text) - len(text.lstrip(SPACE)) if step.left else 0
+        solid = np.arange(len(text) + 1)
+        if step.right:
+            solid[1:][of_each(text, SPACE.__contains__, np.bool_)] = 0
+            solid = np.maximum.accumulate(solid)
+        self._made = np.maximum(solid - self._begin, 0)
+
+    def settled_after(self, settled: Places) -> Places:
+        """See `_Stage`."""
+        found: Places = self._made[settled]
+        return found
+
+    def after(self, place: int, rest: str) -> tuple[int, str]:
+        """See `_Stage`."""
+        if self._strip.right:
+            rest = rest.rstrip(SPACE)
+        if not rest:
+            return int(self._made[place]), ""
+        if place > self._begin:
+            return place - self._begin, rest
+        return 0, rest.lstrip(SPACE) if self._strip.left else rest
+
+
+class _PrependStage:
+    """Puts something before a text.
+
+    Args:
+        step: what does so.
+        text: what it gets.
+    """
+
+    def __init__(self, step: Prepend, text: str) -> None:
+        self._text, self._step = text, step
+        self.normalized = step.apply(text)
+        self._added = len(self.normalized) - len(text)
+        # So much of a text decides whether it gets it.
+        self._seen = len(step.prefix) if isinstance(step, Lead) else 1
+
+    def settled_after(self, settled: Places) -> Places:
+        """See `_Stage`."""
+        return np.where(settled < self._seen, 0, settled + self._added)
+
+    def after(self, place: int, rest: str) -> tuple[int, str]:
+        """See `_Stage`."""
+        if place < self._seen:
+            return 0, self._step.apply(self._text[:place] + rest)
+        return place + self._added, rest
+
+
+def _at_ends(step: Step) -> _AtEnds | None:
+    """Return a step that acts at the ends of texts; None: it acts inside."""
+    match step:
+        case Strip():
+            return _AtEnds(partial(_StripStage, step))
+        case Prepend():
+            return _AtEnds(partial(_PrependStage, step))
+    return None
+
+
 def _parted(steps: tuple[Step, ...]) -> Iterator[tuple[Step, ...]]:
     """Begin a part with each step that looks at neighbours: what follows has the same cuts.
 
-    So has the removal of accents, which is the better for knowing what decomposed them.
+    So has the removal of accents, which is the better for knowing what decomposed them. What acts
+    at the ends of texts is a part of its own.
     """
     begun: tuple[Step, ...] = ()
     for step in steps:
-        if begun and looks(step):
+        if begun and (looks(step) or _at_ends(begun[0])):
             yield begun
             begun = ()
         begun += (step,)
@@ -219,8 +339,12 @@ def _cuts_under(part: _Part, text: str) -> _Cuts:
             return _cuts_of_clusters(step, text)
         case Replace(old=old), *_ if len(old) > 1:
             return _cuts_beside_matches(old, text)
-        case (Collapse() | CollapseWhite()) as step, *_:
-            return _cuts_of_runs(SPACE if isinstance(step, CollapseWhite) else " ", text)
+        case Collapse(), *_:
+            return _cuts_of_runs(of_each(text, " ".__eq__, np.bool_))
+        case CollapseWhite(), *_:
+            return _cuts_of_runs(of_each(text, SPACE.__contains__, np.bool_))
+        case Unknown(fuses=True) as step, *_:
+            return _cuts_of_runs(~of_each(text, step.keeps, np.bool_))
         case (
             Form(name="NFD" | "NFKD") as step,
             ByCharacter(kind="bert accents" | "accents" as kind),
@@ -262,14 +386,13 @@ def _cuts_beside_matches(old: str, text: str) -> _Cuts:
     return _Cuts(places, needs[places])
 
 
-def _cuts_of_runs(white: str, text: str) -> _Cuts:
-    """Cut anywhere but between two characters of a run, which may become one."""
-    are_white = of_each(text, white.__contains__, np.bool_)
-    needs = np.arange(len(text) + 1)
-    needs[1:] += are_white
-    cut = np.ones(len(text) + 1, dtype=np.bool_)
-    cut[1:-1] = ~(are_white[1:] & are_white[:-1])
-    return _Cuts(np.flatnonzero(cut), needs[cut])
+def _cuts_of_runs(are_in_runs: NDArray[np.bool_]) -> _Cuts:
+    """Cut anywhere but between two characters of a run: of each run two or more are as one."""
+    needs = np.arange(len(are_in_runs) + 1)
+    needs[1:] += are_in_runs
+    cut = np.ones(len(needs), dtype=np.bool_)
+    cut[1:-1] = ~(are_in_runs[1:] & are_in_runs[:-1])
+    return _Cuts(np.flatnonzero(cut), needs[cut], enough=2)
 
 
 def _cuts_of_clusters(step: Precompiled, text: str) -> _Cuts:

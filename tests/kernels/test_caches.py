@@ -1,6 +1,7 @@
 """Caches change nothing: of one entry, of many, or none, and whatever was encoded before."""
 
 import random
+from itertools import product
 
 import pytest
 
@@ -144,6 +145,49 @@ def test_a_long_piece_is_not_the_short_one_it_begins_with(cache_bits: tuple[int,
         begin + end + rest for begin in beginnings for end in ("", *ends) for rest in ("", "c")
     ]
     check(whole_piece(ranks, cache_bits), whole_piece(ranks, NO_CACHES), [*beginnings, *texts])
+
+
+def test_segments_that_differ_in_their_last_bytes() -> None:
+    """As many as their cache has places, of which many have to share one."""
+    rng = random.Random(49)
+    characters = [chr(code).encode() for code in range(0x3041, 0x3051)]
+    halves = dict.fromkeys(char[:2] for char in (*characters, "日".encode()))
+    pairs = [left + right for left in characters for right in characters]
+    ranks = with_bytes((*halves, *characters, "日".encode(), *rng.sample(pairs, len(pairs))))
+    ends = product((char.decode() for char in characters), repeat=3)
+    segments = ["ああ" + "".join(end) for end in ends]
+    rng.shuffle(segments)
+    texts = ["日" + "日".join(segments[at : at + 256]) for at in range(0, len(segments), 256)]
+    check(whole_piece(ranks, DEFAULT_CACHES), whole_piece(ranks, NO_CACHES), texts)
+
+
+def test_clauses_of_few_characters() -> None:
+    rng = random.Random(50)
+    texts = []
+    for _ in range(400):
+        characters = rng.sample("のにはをたがでとしれさいるなこう日本語文字東京大学生、。😀éx", 9)
+        texts.append("".join(rng.choices(characters, k=rng.randint(3, 90))))
+    check(packaged("o200k_base", DEFAULT_CACHES), packaged("o200k_base", NO_CACHES), texts)
+
+
+def test_segments_of_more_tokens_than_fit_their_cache() -> None:
+    ranks = with_bytes((b"\xf0\x9f", b"\xa9\xf0"))
+    assert whole_piece(ranks).count("é😀") == 5
+    texts = ["é😀" * n for n in (1, 2, 3, 4)]
+    check(whole_piece(ranks, DEFAULT_CACHES), whole_piece(ranks, NO_CACHES), texts)
+
+
+def test_segments_are_not_looked_up_as_pieces() -> None:
+    """A piece that is an unreachable token is that token; a segment of its bytes is not."""
+    characters = [char.encode() for char in "日本語文か"]
+    halves = dict.fromkeys(char[:2] for char in characters)
+    # The middle pair merges first, and then nothing merges with it.
+    pairs = ["本語".encode(), "日本".encode(), "語文".encode()]
+    ranks = with_bytes((*halves, *characters, *pairs, "日本語文".encode()))
+    texts = ["か日本語文か", "日本語文", "日本語文か", "日本語文", "か" * 30 + "日本語文"]
+    assert whole_piece(ranks).count("日本語文") == 1
+    assert whole_piece(ranks).count("か日本語文か") == 5
+    check(whole_piece(ranks, DEFAULT_CACHES), whole_piece(ranks, NO_CACHES), texts)
 
 
 def test_room_for_utf8_serves_texts_of_all_widths_and_lengths() -> None:

@@ -13,12 +13,20 @@ cdef enum:
     MAX_NON_MONOTONE_BYTES = 2048
     ASCII = 128
     NEIGHBOUR_BITS = 18     # of the hash of two characters
+    SEGMENT_BITS = 12       # of the hash of a segment in their cache
+    SEGMENT_TOKENS = 3
     MOST_IDS = 4            # up to the highest, for each token, where lengths are in a table by id
 
 # A slot of the table of tokens.
 cdef struct Slot:
     Key key                     # see Probe; high is 0 where the slot is free
     uint64_t token
+
+# A segment of a piece and its tokens: most recur, though the piece does not.
+cdef struct Segment:
+    Key key
+    uint32_t tokens[SEGMENT_TOKENS]
+    uint32_t count
 
 # Tokens are numbered by rank inside the kernels; `ids` turns a rank into the token's id.
 cdef struct Bpe:
@@ -220,16 +228,14 @@ cdef bint is_closed_between(const Bpe* bpe, uint32_t before, uint32_t after) noe
 cdef bint may_merge_characters(
     const Bpe* bpe, const uint8_t* piece, Py_ssize_t n, bint whole_characters
 ) noexcept nogil
-cdef Py_ssize_t closed_parts(
-    const Bpe* bpe, const uint8_t* piece, Py_ssize_t start, Py_ssize_t n, uint32_t* parts,
-    Py_ssize_t* n_parts
-) noexcept nogil
-cdef Py_ssize_t merge_characters(
-    const Bpe* bpe, Py_ssize_t count, uint32_t* parts
+cdef Py_ssize_t merge_segments(
+    const Bpe* bpe, const uint8_t* piece, Py_ssize_t* start, Py_ssize_t n, Py_ssize_t enough,
+    Segment* segments, uint32_t* out
 ) noexcept nogil
 cdef Py_ssize_t merge_parts(
     const Bpe* bpe, const uint8_t* piece, Py_ssize_t n, uint32_t* parts, uint32_t* ranks,
 ) noexcept nogil
 cdef Py_ssize_t merge(
-    const Bpe* bpe, const uint8_t* piece, Py_ssize_t n, bint whole_characters, uint32_t* out
+    const Bpe* bpe, const uint8_t* piece, Py_ssize_t n, bint whole_characters, Segment* segments,
+    uint32_t* out
 ) noexcept nogil

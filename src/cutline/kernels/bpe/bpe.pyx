@@ -12,7 +12,9 @@ Guarded by tests/kernels/test_encoders.py.
 from cutline.kernels.base.late import numpy as np
 
 from cutline.kernels.base.characters cimport write_utf8
-from cutline.kernels.base.common cimport HIGH_BITS, MERGE_LIMIT, count_dense, load64, memcpy
+from cutline.kernels.base.common cimport (
+    HIGH_BITS, MERGE_LIMIT, count_dense, last_key, load64, memcpy,
+)
 
 cdef class BpeTables:
     """The arrays of a vocabulary, kept alive for the pointers that the kernels read.
@@ -168,6 +170,7 @@ cdef Py_ssize_t merge(
     const Bpe* bpe,
     const uint8_t* piece, Py_ssize_t n,     # in: 1 to MERGE_LIMIT bytes
     bint whole_characters,                  # in: the bytes are valid UTF-8
+    Segment* segments,                      # in and out: of merge_segments
     uint32_t* out,                          # out: at most n tokens
 ) noexcept nogil:
     """Encode a short piece by merging its parts. Returns the number of tokens.
@@ -175,21 +178,18 @@ cdef Py_ssize_t merge(
     Quadratic in n, hence the limit.
     """
     cdef uint32_t ranks[MERGE_LIMIT]
-    cdef Py_ssize_t count = 0, start = 0, n_parts = 0
+    cdef Py_ssize_t start = 0
     cdef bint all_ascii = is_ascii(piece, n)
     if all_ascii or not whole_characters or bpe.char_token == NULL:
         byte_parts(bpe, piece, n, all_ascii, out, ranks)
         return merge_ranked(bpe, n, out, ranks)
-    while start < n:
-        start = closed_parts(bpe, piece, start, n, out + count, &n_parts)
-        count += merge_characters(bpe, n_parts, out + count)
-    return count
+    return merge_segments(bpe, piece, &start, n, n, segments, out)
 
 
 cdef bint may_merge_characters(
     const Bpe* bpe, const uint8_t* piece, Py_ssize_t n, bint whole_characters
 ) noexcept nogil:
-    """Whether closed_parts pays for a piece: it has characters of several bytes."""
+    """Whether merge_segments pays for a piece: it has characters of several bytes."""
     return whole_characters and bpe.char_token != NULL and not is_ascii(piece, n)
 
 
@@ -274,14 +274,45 @@ cdef inline Py_ssize_t merge_ranked(
     return count
 
 
-cdef Py_ssize_t merge_characters(
-    const Bpe* bpe, Py_ssize_t count, uint32_t* parts   # in: from closed_parts
+cdef inline Py_ssize_t merge_segment(
+    const Bpe* bpe,
+    const uint8_t* text, Py_ssize_t n, Py_ssize_t count,    # in: the segment; how many parts it has
+    Segment* segments,          # in and out: the cache of segments; or NULL
+    uint32_t* parts             # in: what merging begins with; out: the tokens
 ) noexcept nogil:
-    """Merge the parts of closed_parts. Returns how many are left."""
-    cdef uint32_t ranks[MERGE_LIMIT]
-    cdef Py_ssize_t at
+    """Merge the parts of a segment. Returns how many are left."""
+    cdef uint32_t merged
+    cdef Key key
+    cdef Segment* segment
     if count == 1:
         return 1
+    if count == 2:
+        merged = merged_pair(bpe, parts[0], parts[1])
+        if merged == NONE:
+            return 2
+        parts[0] = merged
+        return 1
+    if segments == NULL or n > SHORT_PIECE:
+        return merge_neighbours(bpe, count, parts)
+    key = last_key(text, n)
+    segment = segments + (hash_key(key) >> (64 - SEGMENT_BITS))
+    if segment.key.low == key.low and segment.key.high == key.high:
+        memcpy(parts, segment.tokens, sizeof(segment.tokens))
+        return segment.count
+    count = merge_neighbours(bpe, count, parts)
+    if count <= SEGMENT_TOKENS:
+        segment.key = key
+        memcpy(segment.tokens, parts, sizeof(segment.tokens))
+        segment.count = <uint32_t> count
+    return count
+
+
+cdef Py_ssize_t merge_neighbours(
+    const Bpe* bpe, Py_ssize_t count, uint32_t* parts
+) noexcept nogil:
+    """Merge parts of which nothing is known yet. Returns how many are left."""
+    cdef uint32_t ranks[MERGE_LIMIT]
+    cdef Py_ssize_t at
     for at in range(count - 1):
         ranks[at] = merged_pair(bpe, parts[at], parts[at + 1])
     return merge_ranked(bpe, count, parts, ranks)
@@ -336,47 +367,57 @@ cdef bint is_closed_between(const Bpe* bpe, uint32_t before, uint32_t after) noe
     return not is_open_boundary(bpe, both + at)
 
 
-cdef Py_ssize_t closed_parts(
-    const Bpe* bpe, const uint8_t* piece, Py_ssize_t start, Py_ssize_t n,
-    uint32_t* parts,            # out: a slot for each byte up to the boundary
-    Py_ssize_t* n_parts         # out
+cdef Py_ssize_t merge_segments(
+    const Bpe* bpe, const uint8_t* piece,
+    Py_ssize_t* start,          # in: where a segment begins; out: where the first one left begins
+    Py_ssize_t n,
+    Py_ssize_t enough,          # in: no segment is begun from here on
+    Segment* segments,          # in and out: the cache of segments; or NULL
+    uint32_t* out               # out: a slot for each byte
 ) noexcept nogil:
-    """What merging begins with up to the next closed boundary, which is returned.
+    """Encode a piece segment by segment, each up to the next closed boundary. Returns the tokens.
 
-    Parts are whole characters where that is proven exact, else bytes. No token reaches over a
-    boundary that is not open unless it consists of whole characters, so a character between two
-    such boundaries merges by itself before anything else touches it.
+    Leaves a segment of more than MERGE_LIMIT bytes. Merging begins with whole characters where that
+    is proven exact, else with bytes. No token reaches over a boundary that is not open unless it
+    consists of whole characters, so a character between two such boundaries merges by itself before
+    anything else touches it.
     """
-    cdef Py_ssize_t at = start, width, next_width, count = 0, byte
-    cdef uint32_t char, next_char = 0, token
-    cdef bint is_open = False, next_is_open, is_closed = False
-    next_width = char_bytes(piece[at])
-    next_char = decode_char(piece + at, next_width)
-    while not is_closed:
+    cdef Py_ssize_t at = start[0], after, width, next_width = char_bytes(piece[at])
+    cdef Py_ssize_t count = 0, n_parts = 0
+    cdef uint32_t char, next_char = decode_char(piece + at, next_width), token
+    cdef bint is_open = False, next_is_open, is_closed
+    while at < enough or n_parts > 0:
         width = next_width
         char = next_char
+        after = at + width
+        if after - start[0] > MERGE_LIMIT:
+            break
         next_is_open = False
         is_closed = True
-        if at + width < n:
-            next_width = char_bytes(piece[at + width])
-            next_char = decode_char(piece + at + width, next_width)
-            next_is_open = is_open_boundary(bpe, piece + at + width)
+        if after < n:
+            next_width = char_bytes(piece[after])
+            next_char = decode_char(piece + after, next_width)
+            next_is_open = is_open_boundary(bpe, piece + after)
             is_closed = not next_is_open and not may_meet(bpe, char, next_char)
         token = NONE
         if (width == 2 or width == 3) and not (is_open or next_is_open):
             token = bpe.char_token[char]
         if token != NONE:
-            parts[count] = token
-            if count > 0:
-                fetch_pair(bpe, parts[count - 1], token)
-            count += 1
+            out[count + n_parts] = token
+            n_parts += 1
         else:
-            for byte in range(at, at + width):
-                parts[count] = bpe.byte_token[piece[byte]]
-                if count > 0:
-                    fetch_pair(bpe, parts[count - 1], parts[count])
-                count += 1
+            while at < after:
+                out[count + n_parts] = bpe.byte_token[piece[at]]
+                n_parts += 1
+                at += 1
         is_open = next_is_open
-        at += width
-    n_parts[0] = count
-    return at
+        at = after
+        if is_closed:
+            # A segment that is the whole piece was looked up as such.
+            count += merge_segment(
+                bpe, piece + start[0], at - start[0], n_parts,
+                segments if at - start[0] < n else NULL, out + count,
+            )
+            n_parts = 0
+            start[0] = at
+    return count

@@ -2,12 +2,13 @@
 
 from cutline.kernels.base.common cimport NONE, uint8_t, uint32_t, uint64_t
 from cutline.kernels.base.signals cimport Watch
-from cutline.kernels.bpe.bpe cimport Bpe
+from cutline.kernels.bpe.bpe cimport Bpe, Segment
 from cutline.kernels.bpe.matches cimport Automaton, Reading
 
 # What a thread's long pieces share: what was found once.
 cdef struct Lookups:
     uint64_t* pair_cache          # of cached_compatible; or NULL
+    Segment* segments             # of merge_segments; or NULL
     Automaton automata[2]         # of tokens; the second one is mirrored
     Watch watch                   # for signals, of the call that uses them now
 

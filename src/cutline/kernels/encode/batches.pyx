@@ -20,8 +20,8 @@ from cutline.kernels.base.common cimport (
 from cutline.kernels.base.signals cimport is_interrupted
 from cutline.kernels.bpe.backtracking cimport backtrack
 from cutline.kernels.bpe.bpe cimport (
-    PAIR_CACHE_SLOTS, Probe, closed_parts, find_probed, find_token, first_slot, id_of_rank,
-    long_probe, may_merge_characters, merge, merge_characters, short_probe,
+    PAIR_CACHE_SLOTS, SEGMENT_BITS, Probe, Segment, find_probed, find_token, first_slot, id_of_rank,
+    long_probe, may_merge_characters, merge, merge_segments, next_closed_boundary, short_probe,
 )
 from cutline.kernels.bpe.matches cimport free_automaton
 from cutline.kernels.bpe.merge_windows cimport encode_by_windows
@@ -44,7 +44,7 @@ cdef enum:
     PREFILLED_TOKENS = 1 << 16
     MANY_TOKENS = 1 << 12   # some of them in nearly every small page of the first-level cache
     LAG = 32                # pieces between asking for a line and looking at it
-    AHEAD = 8               # pieces missed whose tables are fetched beforehand
+    AHEAD = 4               # pieces missed between fetching one from the store and its turn
     RING_BITS = 6           # bytes of the ring for each slot of its index
     LEAST_RING_BITS = 12    # a ring has room for the longest piece stored
     LEAST_RUN_RING_BITS = 13    # ... or for the longest run
@@ -60,7 +60,7 @@ cdef enum:
 cdef struct LookUp:
     Key keys[BATCH_PIECES]
     FirstEntry* lines[BATCH_PIECES]
-    Py_ssize_t n_missed, n_prepared
+    Py_ssize_t n_missed, n_fetched
     Py_ssize_t missed[BATCH_PIECES + 1]     # the pieces that the first level does not hold
     Py_ssize_t found_before[BATCH_PIECES + 1]   # tokens of those before each that it does
     Probe probes[BATCH_PIECES]              # theirs
@@ -76,12 +76,14 @@ cdef class OwnedState:
         cdef size_t start
         cdef size_t pair_cache_bytes = PAIR_CACHE_SLOTS * sizeof(uint64_t)
         cdef size_t few_bytes = sizeof(uint64_t) << FEW_BITS
+        cdef size_t segments_bytes = sizeof(Segment) << SEGMENT_BITS
         self.first_level_bits = first_level_bits
         self.store_bits = store_bits
         # Few tokens to prefill it with leave most of the first level untouched, often for good.
         self.in_large_pages = n_tokens >= MANY_TOKENS
         self.memory = zeroed_memory(
-            first_level_bytes + index_bytes + ring_bytes + pair_cache_bytes + few_bytes,
+            first_level_bytes + index_bytes + ring_bytes + pair_cache_bytes + few_bytes
+            + segments_bytes,
             large_pages=self.in_large_pages,
         )
         start = <size_t> &self.memory[0]
@@ -98,6 +100,7 @@ cdef class OwnedState:
         self.state.lookups.automata[1].mirrored = True
         if self.state.stores:
             self.state.lookups.pair_cache = <uint64_t*> (start + ring_bytes)
+            self.state.lookups.segments = <Segment*> (self.state.few_bytes + (1 << FEW_BITS))
 
     cdef int reserve_runs(self) except -1:
         """Make room for runs and their counts."""
@@ -352,6 +355,7 @@ cdef inline Py_ssize_t encode_pieces(
     cdef uint32_t* next_out = out
     cdef Py_ssize_t piece = 0, stop, turn, added, n_found = 0, n_missed = 0, copied = 0
     cdef uint64_t missed
+    looked.n_fetched = 0
     find_lines(state, text, end, batch, 0, &looked)
     while piece < batch.count:
         find_lines(state, text, end, batch, piece + LAG, &looked)
@@ -367,8 +371,8 @@ cdef inline Py_ssize_t encode_pieces(
             if tells_totals:
                 batch.totals[piece] = n_found
             piece += 1
+        fetch_missed(bpe, state, text, batch, &looked, n_missed)
     looked.n_missed = n_missed
-    looked.n_prepared = 0
     looked.found_before[n_missed] = n_found
     looked.missed[n_missed] = batch.count
     for turn in range(n_missed + 1):
@@ -429,6 +433,7 @@ cdef inline Py_ssize_t count_pieces(
     cdef const FirstEntry* entry
     cdef Py_ssize_t piece = 0, stop, turn, added, n_missed = 0, n_found = 0, n_others = 0
     cdef uint64_t missed
+    looked.n_fetched = 0
     find_lines(state, text, end, batch, 0, &looked)
     while piece < batch.count:
         find_lines(state, text, end, batch, piece + LAG, &looked)
@@ -442,10 +447,10 @@ cdef inline Py_ssize_t count_pieces(
             if tells_each:
                 batch.totals[piece] = entry.known.count & <uint32_t> (missed - 1)
             piece += 1
+        fetch_missed(bpe, state, text, batch, &looked, n_missed)
     if n_missed == 0:
         return n_found
     looked.n_missed = n_missed
-    looked.n_prepared = 0
     looked.missed[n_missed] = batch.count
     if not reserve(state, batch.ends[batch.count - 1] - batch.starts[0]):
         return NO_MEMORY
@@ -506,29 +511,26 @@ cdef inline uint64_t is_other(const FirstEntry* entry, Key key) noexcept nogil:
     return (entry.key.low ^ key.low) | (entry.key.high ^ key.high) != 0
 
 
-cdef inline void prepare_missed(
+cdef inline void fetch_missed(
     const Bpe* bpe, const EncoderState* state, const uint8_t* text, const Batch* batch,
-    LookUp* looked, Py_ssize_t turn
+    LookUp* looked, Py_ssize_t stop
 ) noexcept nogil:
-    """Fetch what encoding a piece that was missed will look at, some pieces before its turn."""
-    cdef Py_ssize_t later = turn + AHEAD, piece, n
-    cdef const uint32_t* record
-    while looked.n_prepared <= later and looked.n_prepared < looked.n_missed:
-        piece = looked.missed[looked.n_prepared]
+    """Fetch what the first `stop` pieces missed are looked up in, long before their turns."""
+    cdef Py_ssize_t piece, n
+    cdef Probe* probe
+    while looked.n_fetched < stop:
+        piece = looked.missed[looked.n_fetched]
         n = batch.ends[piece] - batch.starts[piece]
+        probe = &looked.probes[looked.n_fetched]
         if n <= SHORT_PIECE:
-            looked.probes[looked.n_prepared] = short_probe(looked.keys[piece])
+            probe[0] = short_probe(looked.keys[piece])
         elif n <= STORED_BYTES:
-            looked.probes[looked.n_prepared] = long_probe(text + batch.starts[piece], n)
+            probe[0] = long_probe(text + batch.starts[piece], n)
         else:
-            looked.probes[looked.n_prepared].hashed = 0     # neither looked up nor stored
-        prefetch(bpe.token_slots + first_slot(bpe, looked.probes[looked.n_prepared].hashed))
-        prefetch(index_slot(&state.store, looked.probes[looked.n_prepared].hashed))
-        looked.n_prepared += 1
-    if turn + AHEAD // 2 < looked.n_missed:
-        record = stored_record(&state.store, looked.probes[turn + AHEAD // 2].hashed)
-        if record != NULL:
-            prefetch(record)
+            probe.hashed = 0        # neither looked up nor stored
+        prefetch(bpe.token_slots + first_slot(bpe, probe.hashed))
+        prefetch(index_slot(&state.store, probe.hashed))
+        looked.n_fetched += 1
 
 
 cdef Py_ssize_t encode_missed(
@@ -542,7 +544,10 @@ cdef Py_ssize_t encode_missed(
     cdef const Probe* probe = &looked.probes[turn]
     cdef Py_ssize_t count
     cdef uint32_t token, n_stored = 0
-    prepare_missed(bpe, state, text, batch, looked, turn)
+    if turn + AHEAD < looked.n_missed:
+        stored = stored_record(&state.store, looked.probes[turn + AHEAD].hashed)
+        if stored != NULL:
+            prefetch(stored)
     if n == 0:
         return 0        # between two pieces; there may be no room at all for tokens
     if n > STORED_BYTES:
@@ -607,7 +612,7 @@ cdef Py_ssize_t encode_parts(
     """What encode_piece does for a piece that is no token."""
     cdef Py_ssize_t count, at
     if n <= MERGE_LIMIT:
-        count = merge(bpe, piece, n, whole_characters, out)
+        count = merge(bpe, piece, n, whole_characters, state.lookups.segments, out)
     elif may_merge_characters(bpe, piece, n, whole_characters):
         count = encode_characters(bpe, state, piece, n, out)
     else:
@@ -622,21 +627,23 @@ cdef Py_ssize_t encode_characters(
     const Bpe* bpe, EncoderState* state, const uint8_t* piece, Py_ssize_t n, uint32_t* out
 ) noexcept nogil:
     """Tokens of a long piece, whose closed boundaries part it. Their number, or as encode_piece."""
-    cdef Py_ssize_t count = 0, added = 0, start = 0, end, watched = 0
+    cdef Py_ssize_t count = 0, added, start = 0, end, watched = 0
     while start < n:
         if start - watched >= WATCHED:
             if is_interrupted(&state.lookups.watch, start - watched):
                 return INTERRUPTED
             watched = start
-        end = closed_parts(bpe, piece, start, n, out + count, &added)
-        if end - start <= MERGE_LIMIT:
-            added = merge_characters(bpe, added, out + count)
-        else:
+        end = min(n, start + WATCHED)
+        count += merge_segments(
+            bpe, piece, &start, n, end, state.lookups.segments, out + count
+        )
+        if start < end:
+            end = next_closed_boundary(bpe, piece, start, n)
             added = encode_long(bpe, state, piece + start, end - start, out + count)
             if added < 0:
                 return added
-        count += added
-        start = end
+            count += added
+            start = end
     return count
 
 

@@ -126,7 +126,7 @@ cdef Py_ssize_t encode_some(
         out[0] = find_token(index.bpe, utf8, n)
         if out[0] != NONE:
             return 1
-    return merge(index.bpe, utf8, n, True, out)
+    return merge(index.bpe, utf8, n, True, NULL, out)
 
 
 cdef bint meet_left(

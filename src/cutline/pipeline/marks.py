@@ -17,19 +17,13 @@ from cutline.normalizing import Form, Lower, Step, later_characters, normalize
 from cutline.words.beginnings import looks
 from cutline.words.steps import ByCharacter
 
-__all__ = ["most_marks", "sorting_steps", "sorts_marks"]
+__all__ = ["most_marks", "sorting_steps"]
 
 _COMPOSED = 4  # so many of the first marks of a class may become a part of the letter
 
 Cover = Callable[[bytes], NDArray[np.int64]]
 """Returns how many tokens reach each place in UTF-8 at least, where each begins at the end of the
 one before, or earlier: int64, shape (bytes + 1,), never falling."""
-
-
-def sorts_marks(steps: Sequence[Step]) -> bool:
-    """Return whether `most_marks` holds for these steps: they change marks alone, or sort them."""
-    sorting, _ = _parted(steps)
-    return all(isinstance(step, Form | Lower | ByCharacter) for step in sorting)
 
 
 def sorting_steps(steps: Iterable[Step], marks: Iterable[str]) -> tuple[Step, ...] | None:
@@ -43,7 +37,9 @@ def sorting_steps(steps: Iterable[Step], marks: Iterable[str]) -> tuple[Step, ..
             continue
         sorting.append(step)
         made = set("".join(map(step.apply, made)))
-    return tuple(sorting) if sorts_marks(sorting) else None
+    ordering, _ = _parted(sorting)
+    is_known = all(isinstance(step, Form | Lower | ByCharacter) for step in ordering)
+    return tuple(sorting) if is_known else None
 
 
 def _parted(steps: Sequence[Step]) -> tuple[Sequence[Step], Sequence[Step]]:
@@ -57,7 +53,7 @@ def most_marks(stretch: str, steps: Sequence[Step], cover: Cover, longest: int, 
 
     Args:
         stretch: a character and those after it that a normal form may compose with it or move.
-        steps: `sorts_marks` is true of them.
+        steps: of `sorting_steps`.
         cover: of normalized text.
         longest: bytes of the longest token that has a mark, or a part of one.
         tokens: the budget.

@@ -110,7 +110,7 @@ class UpperBound:
             end = self._limit_in(encoder, prefixes_of(text[:size]), text[:size], n, marks)
             if end is not None:
                 return end
-            size += size // 4
+            size *= 2
         end = self._limit_in(encoder, prefixes_of(text), text, n, marks)
         return len(text) if end is None else end
 

@@ -218,6 +218,12 @@ CHANGES: dict[str, Any] = {
     "<0x41> to fall back": lambda document: document["model"]["vocab"].pop("<0x41>"),
     "Digits": lambda document: document.update(pre_tokenizer={"type": "Digits"}),
     "CTC": lambda document: document.update(decoder={"type": "CTC"}),
+    "drops a blank of each": lambda document: document.update(
+        decoder={"type": "Strip", "content": " ", "start": 1, "stop": 0}
+    ),
+    "after Fuse it drops all": lambda document: document.update(
+        decoder={"type": "Sequence", "decoders": [{"type": "Fuse"}, metaspace("always", True)]}
+    ),
     "nothing else may be done": lambda document: document.update(
         normalizer={"type": "Sequence", "normalizers": [REPLACE, PREPEND]}
     ),

@@ -172,6 +172,14 @@ CONFIGURATIONS: dict[str, Callable[[], tuple[Any, Any]]] = {
         steps(replaced(r"\s{2,}|[\n\r\t]", " "), norm.NFC(), norm.Strip(left=False, right=True)),
         META,
     ),
+    "pegasus, of transformers 5": lambda: (steps(replaced(r"\n", " "), RUNS), META),
+    "big bird, of transformers 5": lambda: (
+        steps(
+            norm.Strip(left=False, right=False),
+            norm.Replace(tokenizers.Regex(" {2,}"), "\u2581"),
+        ),
+        META,
+    ),
     "deberta, of transformers 5, lower case": lambda: (
         steps(norm.StripAccents(), norm.Lowercase(), replaced(r"\s{2,}", " "), norm.NFD()),
         splits(pre.Punctuation("isolated"), META),

@@ -260,17 +260,23 @@ def _with_blanks(steps: Sequence[Step]) -> tuple[Step, ...]:
 
 def _drops_blank(decoders: Sequence[Part], source: str) -> bool:
     """Read the decoder: whether it drops a blank at the start."""
-    drops = False
+    drops = is_fused = False
     for decoder in decoders:
         match decoder:
             case {"type": "Replace", "pattern": {"String": "\u2581"}, "content": " "}:
                 pass
-            case {"type": "ByteFallback" | "Fuse"}:
+            case {"type": "ByteFallback"}:
                 pass
+            case {"type": "Fuse"}:
+                is_fused = True
             case {"type": "Strip", "content": " ", "start": 0 | 1 as start, "stop": 0}:
+                if start and not is_fused:
+                    raise refused(source, "decoder", decoder, "it drops a blank of each token")
                 drops = drops or bool(start)
             case {"type": "Metaspace", "replacement": "\u2581"}:
                 drops = _scheme(decoder, source) != "never"
+                if drops and is_fused:
+                    raise refused(source, "decoder", decoder, "after Fuse it drops all blanks")
             case _:
                 raise refused(source, "decoder", decoder, "it is not known to undo the encoding")
     return drops

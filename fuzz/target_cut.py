@@ -6,6 +6,7 @@ as UTF-8.
 
 from array import array
 
+from cutline.counting.break_cuts import BreakCuts
 from cutline.counting.few_slices import few_slices
 from cutline.errors import BudgetError
 from cutline.kernels.breaks.breaks import CHARACTER
@@ -75,7 +76,7 @@ def check_few_slices(chosen: Subject, text: str, n: int) -> None:
     few = few_slices(chosen.ours, text)
     if few is None:
         return
-    rows, _ = few.cut_at_breaks(0, 0, len(text), n, 0.0, ANY_CHARACTER, None, None)
+    rows, _ = few.cut_at_breaks(BreakCuts(0, 0, len(text), n, 0.0, ANY_CHARACTER))
     counter = chosen.ours.intervals(text)
     for start, end, tokens in zip(rows[::4], rows[1::4], rows[2::4], strict=True):
         assert counter.split_at(start, n) == end

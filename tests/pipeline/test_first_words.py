@@ -11,6 +11,7 @@ from cutline.kernels.index.first_words import FirstWords
 from cutline.pipeline.spelled import SpelledCounter
 from tests.conftest import short_or_long
 from tests.pipeline.characters import CONFIGURATIONS, make_document, tokenizers
+from tests.pipeline.families import build
 
 PARTS = [
     "the ", "theme", " of", "\n", "  ", "日本", "日本語", "の", "한국", "é", "e\u0301", "Ω", "žž",
@@ -87,4 +88,19 @@ def test_what_is_no_slice_of_the_text_is_refused() -> None:
             first_words.count_many(np.array([span]))
     tables = counter._pipeline.safe_points.tables
     with pytest.raises(ValueError, match="no such prefix"):
-        FirstWords(counter._encoding, "a", " " * 9, True, *tables)  # type: ignore[arg-type]
+        FirstWords(counter._encoding, "a", " " * 9, True, *tables, True)  # type: ignore[arg-type]
+
+
+def test_first_words_end_where_pieces_do_if_a_pattern_splits() -> None:
+    """Of blanks before a letter the last one goes to it, though they are in no token with it."""
+    tokenizer = build("prefix space")
+    tokenizer.normalizer = tokenizers.normalizers.Lowercase()
+    encoding, rng = cutline.Encoding.from_tokenizers(tokenizer), random.Random(3)
+    for _ in range(60):
+        text = "A" + "".join(rng.choices(["   ", " ", "é", "日", "a", "\n", "12", "\u3000"], k=12))
+        counter, n = encoding.intervals(text), len(text)
+        assert isinstance(counter, SpelledCounter)
+        spans = np.array([(i, j) for i in range(n + 1) for j in range(i, n + 1)])
+        expected = [count_of(tokenizer, text[start:end]) for start, end in spans.tolist()]
+        assert counter.count_many(spans).tolist() == expected
+        assert [counter.count(start, end) for start, end in spans.tolist()] == expected

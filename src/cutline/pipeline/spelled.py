@@ -119,9 +119,11 @@ class SpelledCounter(RunCounter):
         """What counts the first words of slices; None: nothing comes before these."""
         if not self._leads:
             return None
+        # The split pattern of a model over characters is that of formats/closed_pattern.py.
+        splits_nothing = self._pipeline.spec.characters is not None
         return FirstWords(
             self._encoding, self._changed, self._prefix, self._takes_blank,
-            *self._pipeline.safe_points.tables,
+            *self._pipeline.safe_points.tables, splits_nothing,
         )  # fmt: skip
 
     def _count_long(self, start: int, end: int) -> tuple[int, int]:

@@ -14,6 +14,7 @@ class FirstWords:
         takes_blank: bool,
         class_of: NDArray[np.uint16],
         pairs: NDArray[np.uint8],
+        splits_nothing: bool,
     ) -> Self: ...
     def count(self, start: int, end: int) -> tuple[int, int]: ...
     def count_many(

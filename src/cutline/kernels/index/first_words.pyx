@@ -29,16 +29,18 @@ cdef class FirstWords:
     """The first words of slices of a changed text: up to the first safe split point.
 
     Args:
-        encoder: counts; splits texts only where no token lies across.
+        encoder: counts.
         text: the changed text.
         prefix: comes before each slice, after
         takes_blank: a blank, unless the slice begins with one.
         class_of, pairs: the safe split points: see `places_of_pairs`.
+        splits_nothing: texts are split only where no token lies across.
     """
 
     def __cinit__(
         self, Encoder encoder not None, str text not None, str prefix not None, bint takes_blank,
-        const uint16_t[::1] class_of not None, const uint8_t[:, ::1] pairs not None
+        const uint16_t[::1] class_of not None, const uint8_t[:, ::1] pairs not None,
+        bint splits_nothing
     ):
         cdef Py_ssize_t at
         if len(prefix) > MOST_PREFIX or encoder.scan_tables is None:
@@ -53,7 +55,7 @@ cdef class FirstWords:
         self.takes_blank = takes_blank
         self.tables = (class_of, pairs)
         self.points = pairs_of(class_of, pairs)
-        self.closes = has_closed_boundaries(&encoder.tables.bpe)
+        self.closes = splits_nothing and has_closed_boundaries(&encoder.tables.bpe)
 
     cdef Py_ssize_t end_of(self, Py_ssize_t start, Py_ssize_t end) noexcept nogil:
         """Where the first word of text[start:end] ends, which is not empty. UNKNOWN: it is long."""

@@ -15,6 +15,7 @@ from cutline.kernels.breaks.word_breaks import cut_words_at_breaks
 from cutline.kernels.words.intervals import WordIntervals
 from cutline.normalizing import normalize
 from cutline.pipeline import entangled
+from cutline.pipeline import words as words_of_texts
 from cutline.words.char_rules import CharRules
 from tests.words.configurations import BERT, CONFIGURATIONS, rules_of, small_map, steps
 from tests.words.configurations import at as split_at
@@ -173,3 +174,21 @@ def test_marks_that_are_split_count_for_the_length_of_their_cluster(kind: str) -
                 counts = [encoding.count(text[:end]) for end in range(len(text) + 1)]
                 counter = encoding.intervals(text)
                 assert [counter.count(0, end) for end in range(len(text) + 1)] == counts
+
+
+def test_parts_side_by_side_are_normalized_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    tokenizer = tokenizer_of("Unigram", "xlm-r", random.Random(3))
+    encoding = cutline.Encoding.from_tokenizers(tokenizer)
+    calls, normal = list[str](), words_of_texts.normalize
+    monkeypatch.setattr(
+        words_of_texts, "normalize", lambda text, steps: calls.append(text) or normal(text, steps)
+    )
+    for between in ("the ", "the words between two. ", "a word or two and more, " * 4):
+        text = f"{between}cafe\u0301 e\u0302, " * 300
+        calls.clear()
+        assert encoding.count(text) == len(tokenizer.encode(text, add_special_tokens=False).ids)
+        most = len(text) // 3_000 if len(between) < 64 else 300
+        assert 0 < len(calls) <= most + 1
+        assert (
+            encoding.encode_ordinary(text) == tokenizer.encode(text, add_special_tokens=False).ids
+        )

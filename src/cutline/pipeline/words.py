@@ -41,6 +41,8 @@ _WHITE = 32  # the kernel's flag
 _UNKNOWN_PENALTY = 10.0  # as in sentencepiece and tokenizers
 _LEAST_GAP = 24  # characters from one safe split point to the next
 _KNOWN = 1024  # characters whose normal forms are kept
+_LONGEST_PART: Final = 4096  # characters of several entangled parts that are normalized at once
+_LONGEST_BETWEEN: Final = 64  # ... and of what lies between two
 _LONGEST_WORD: Final = 2**64 - 1  # the greatest limit that tokenizers reads
 
 
@@ -270,7 +272,7 @@ class WordPipeline(Pipeline):
                 yield _Piece(start + begin, start + stop, inner or made, prefix, True)
             return
         kept, cut_off = self._stripped(section, begins)
-        for first, last, is_entangled in self._parts(kept):
+        for first, last, is_entangled in self._few_parts(kept):
             part_text = kept[first:last]
             begin = start + cut_off + first
             ends = begins and first == 0, last == len(kept)
@@ -290,6 +292,26 @@ class WordPipeline(Pipeline):
         starts, kinds = self.kernel.raw.entangled_parts(text)
         for (start, end), kind in zip(pairwise([*starts, len(text)]), kinds, strict=True):
             yield start, end, kind
+
+    def _few_parts(self, text: str) -> Iterator[tuple[int, int, bool]]:
+        """Cut a text like `_parts`, with what is between two entangled parts, if it is short.
+
+        Normalizing and counting it takes less time than two calls for what is before and after.
+        """
+        begun = done = 0
+        for start, end, is_entangled in self._parts(text):
+            if begun < done and (
+                end - begun > _LONGEST_PART or (end - start > _LONGEST_BETWEEN and not is_entangled)
+            ):
+                yield begun, done, True
+                begun = done
+            if begun < done or is_entangled:
+                done = end
+            else:
+                yield start, end, False
+                begun = done = end
+        if begun < done:
+            yield begun, done, True
 
     def _normalized(self, part: str, start: int, ends: tuple[bool, bool]) -> "_Normalized":
         """Normalize a part of a text; `ends` says which ends of the text are its own."""
@@ -383,7 +405,7 @@ class WordPipeline(Pipeline):
     def _count_parts(self, text: str) -> int:
         """Count the tokens of a text without added tokens, whose characters are entangled."""
         total, steps = 0, self.rules.char_steps
-        for start, end, is_entangled in self._parts(text):
+        for start, end, is_entangled in self._few_parts(text):
             begins, part = start == 0, text[start:end]
             if is_entangled:
                 strip = self.strip_at(begins, end == len(text))

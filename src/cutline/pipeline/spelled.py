@@ -57,8 +57,6 @@ class SpelledCounter(RunCounter):
         prefixes = (step.prefix for step in steps if isinstance(step, Prepend))
         self._prefix = "".join(reversed([*prefixes]))
         self._takes_blank = self._pipeline.spec.prefix_space
-        # Whether something comes before a slice.
-        self._leads = bool(self._prefix or self._takes_blank)
         # A place, and the first safe split point after it.
         self._last_edge = (0, 0)
 
@@ -117,7 +115,7 @@ class SpelledCounter(RunCounter):
     @cached_property
     def _first_words(self) -> FirstWords | None:
         """What counts the first words of slices; None: nothing comes before these."""
-        if not self._leads:
+        if not (self._prefix or self._takes_blank):
             return None
         # The split pattern of a model over characters is that of formats/closed_pattern.py.
         splits_nothing = self._pipeline.spec.characters is not None

@@ -643,13 +643,7 @@ class _SafePoints:
 
     def _crosses(self, before: str, after: str) -> bool:
         """Whether an added token may match or look across a point, in normalized text too."""
-        if self._touches(before, after):
-            return True
-        if not self._are_changed:
-            return False
-        before, after = self._normal(before)[-1:], self._normal(after)[:1]
-        # Of what vanishes, the neighbours would have to be known.
-        return not before or not after or self._touches(before, after)
+        return self._may_hold(self._touches, before, after)
 
     def may_part_words(self, before: str, after: str) -> bool:
         """Return whether a token for single words beside a place may count only in slices.
@@ -658,12 +652,17 @@ class _SafePoints:
         """
         if not self._first_of_words:
             return False
-        if self._parts_words(before, after):
+        return self._may_hold(self._parts_words, before, after)
+
+    def _may_hold(self, holds: Callable[[str, str], bool], before: str, after: str) -> bool:
+        """Whether something holds for two characters, or may for what they become."""
+        if holds(before, after):
             return True
         if not self._are_changed:
             return False
         before, after = self._normal(before)[-1:], self._normal(after)[:1]
-        return not before or not after or self._parts_words(before, after)
+        # Of what vanishes, the neighbours would have to be known.
+        return not before or not after or holds(before, after)
 
     def _parts_words(self, before: str, after: str) -> bool:
         if after in self._first_of_words and is_of_word(before):

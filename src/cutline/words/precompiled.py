@@ -64,12 +64,6 @@ def _telltales() -> re.Pattern[str]:
 
 
 @cache
-def _prepends() -> NDArray[np.int32]:
-    """Return the characters that have no cluster's end after them, even before a blank."""
-    return chars_of("prepends").edges.astype(np.int32)
-
-
-@cache
 def _hangul() -> re.Pattern[str]:
     """Match a syllable or a part of one."""
     return re.compile("[\u1100-\u11ff\ua960-\ua97c\uac00-\ud7a3\ud7b0-\ud7fb]")
@@ -184,13 +178,16 @@ class _CharsMap:
         key = cluster.encode("utf-8", "surrogatepass")
         return self._walk(key)[0] if len(key) < _SHORT else None
 
+    def whole(self, cluster: str) -> str | None:
+        """Return what a cluster is mapped to as a whole; None: its characters are, one by one."""
+        return None if len(cluster) >= _SHORT else self.find_short(cluster)
+
     def apply(self, text: str) -> str:
         """Map a text without surrogates."""
         singles = self.singles
         parts, done = list[str](), 0
         for found in _clusters(text):
-            cluster = found.group()
-            made = None if len(cluster) >= _SHORT else self.find_short(cluster)
+            made = self.whole(found.group())
             if made is not None:
                 parts += [text[done : found.start()].translate(singles), made]
                 done = found.end()
@@ -327,13 +324,10 @@ class Precompiled:
         text = without_surrogates(text)
         if len(text) == 1:
             return text.translate(charsmap.singles)
-        if len(text) < _BY_WORDS or first_member(text, _prepends()) >= 0:
+        if len(text) < _BY_WORDS or first_member(text, chars_of("prepends").edges) >= 0:
             return charsmap.apply(text)
-        first, *words = text.split(" ")  # a cluster begins with each blank
+        first, *words = text.split(" ")  # a cluster begins with each blank, as nothing leads it
         return "".join([charsmap.apply(first), *map(charsmap.words.__getitem__, words)])
-
-    def _whole(self, cluster: str) -> str | None:
-        return None if len(cluster) >= _SHORT else _parsed(self.charsmap).find_short(cluster)
 
     def apart(self, text: str) -> str:
         """Return what characters become that are looked up one by one."""
@@ -385,7 +379,7 @@ class Precompiled:
         lengths = of_each(text, lambda one: len(self.apply(one)))
         begins = np.ones(len(text), dtype=np.bool_)
         for found in _clusters(text):
-            made = self._whole(found.group())
+            made = _parsed(self.charsmap).whole(found.group())
             if made is not None:
                 begins[found.start() + 1 : found.end()] = False
                 lengths[found.start()] = len(made)

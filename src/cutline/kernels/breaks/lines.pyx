@@ -2,9 +2,9 @@
 
 A paragraph ends after a run of blank lines, each at most 200 blanks long, unless it is the heading
 of what follows. A page's number stands below the page's last paragraph, and ends with it: before the
-form feed. An entry, as of a log or a chat, ends before a line that begins with a time, a date,
-an address or the level of a log, if another one does before, among the first four lines from `start` on. A line ends
-after a line end, unless the line only wraps: see `wrapping.pyx`.
+form feed. An entry, as of a log or a chat, ends before a line that begins with a time, a date, an
+address or the level of a log, if another one does before, among the first four lines from `start`
+on. A line ends after a line end, unless the line only wraps: see `wrapping.pyx`.
 
 Nothing before `start` counts, and nothing as far as 256 characters after a place.
 

@@ -96,11 +96,10 @@ cdef class SpelledCut(CountedCut):
             self.word_tokens = 0
             return start
         if start != self.word_start or end < self.word_end:
-            status = self.first_words.find(
-                self.owned, start, end, &self.word_end, &self.word_tokens
-            )
+            status = self.first_words.find(self.owned, start, end, &self.word_end)
             if status < 0:
                 return status
+            self.word_tokens = status
             # That of a slice that goes on is known, if this one goes on after it.
             self.word_start = start if self.word_end < end else NOT_FOUND
         return self.word_end

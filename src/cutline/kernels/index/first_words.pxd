@@ -23,8 +23,7 @@ cdef class FirstWords:
     cdef bint closes            # a boundary that no token lies across is a safe split point, too
     cdef Py_ssize_t end_of(self, Py_ssize_t start, Py_ssize_t end) noexcept nogil
     cdef Py_ssize_t find(
-        self, OwnedState owned, Py_ssize_t start, Py_ssize_t end,
-        Py_ssize_t* word_end, Py_ssize_t* tokens
+        self, OwnedState owned, Py_ssize_t start, Py_ssize_t end, Py_ssize_t* word_end
     ) noexcept nogil
     cdef Py_ssize_t count_row(
         self, OwnedState owned, int64_t* span, int64_t* count

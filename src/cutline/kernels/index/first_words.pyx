@@ -71,10 +71,9 @@ cdef class FirstWords:
         return end if end - start <= LONG else UNKNOWN
 
     cdef Py_ssize_t find(
-        self, OwnedState owned, Py_ssize_t start, Py_ssize_t end,
-        Py_ssize_t* word_end, Py_ssize_t* tokens        # out
+        self, OwnedState owned, Py_ssize_t start, Py_ssize_t end, Py_ssize_t* word_end     # out
     ) noexcept nogil:
-        """Find the first word of text[start:end], which is not empty. UNKNOWN: it is long."""
+        """Count the first word of text[start:end], which is not empty. UNKNOWN: it is long."""
         cdef uint32_t[LONG + MOST_PREFIX + 1] written
         cdef Characters word
         cdef Source source = self.source
@@ -93,8 +92,7 @@ cdef class FirstWords:
         for at in range(start, word_end[0]):
             written[word.n] = char_at(&self.text, at)
             word.n += 1
-        tokens[0] = self.encoder.encode_one(owned, &source, &word, -1, NO_LIMIT)
-        return tokens[0]
+        return self.encoder.encode_one(owned, &source, &word, -1, NO_LIMIT)
 
     def count(self, Py_ssize_t start, Py_ssize_t end):
         """Count the first word of a slice of the changed text: where it ends, and its tokens.
@@ -102,11 +100,11 @@ cdef class FirstWords:
         A negative number of tokens: it is long.
         """
         cdef OwnedState owned
-        cdef Py_ssize_t word_end = start, tokens = 0, status
+        cdef Py_ssize_t word_end = start, status
         if not 0 <= start < end <= self.text.n:
             raise ValueError(f"a slice of the text is needed, got {start}:{end}")
         owned = self.encoder.take_state()
-        status = self.find(owned, start, end, &word_end, &tokens)
+        status = self.find(owned, start, end, &word_end)
         self.encoder.release(owned)
         if status == NO_MEMORY:
             raise MemoryError(NO_MEMORY_LEFT)
@@ -147,10 +145,10 @@ cdef class FirstWords:
         self, OwnedState owned, int64_t* span, int64_t* count
     ) noexcept nogil:
         """Count the first word of a slice, and take it away. 0, NO_MEMORY or INTERRUPTED."""
-        cdef Py_ssize_t start = span[0], word_end = start, tokens = 0, status
+        cdef Py_ssize_t start = span[0], word_end = start, status
         if start >= span[1]:
             return 0
-        status = self.find(owned, start, span[1], &word_end, &tokens)
+        status = self.find(owned, start, span[1], &word_end)
         if status == NO_MEMORY or status == INTERRUPTED:
             return status
         count[0] = status

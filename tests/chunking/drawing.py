@@ -13,14 +13,19 @@ def cuts(structure: Structure, text: str) -> list[tuple[str, str]]:
     return [(found[at], text[at:].splitlines()[0].strip()) for at in sorted(found)]
 
 
-def check(structure: Structure, text: str) -> None:
-    """Check the promises of `Structure`."""
+def check(structure: Structure, text: str, *, in_lines: bool = False) -> None:
+    """Check the promises of `Structure`.
+
+    Args:
+        in_lines: whether cuts may also be in lines, after signs and blanks: in long ones.
+    """
+    ends = "\r\n;,{}([> \t" if in_lines else "\r\n"
     assert len(structure.bitmaps) == len(structure.names)
     for bits in structure.bitmaps:
         assert len(bits) == len(text) + 1
         assert not bits[0]
         assert not bits[len(text)]
-        assert all(text[at - 1] in "\r\n" for at in bits.search(1))
+        assert all(text[at - 1] in ends for at in bits.search(1))
         assert all(text[at - 1 : at + 1] != "\r\n" for at in bits.search(1))
     for better, worse in pairwise(structure.bitmaps):
         assert better & worse == better

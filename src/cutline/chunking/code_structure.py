@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Final, get_args
 
 from cutline.chunking.code_guard import is_parsed
 from cutline.chunking.code_repair import Code, repaired
+from cutline.chunking.grammar_gaps import as_grammar_knows
+from cutline.chunking.long_lines import broken
 from cutline.chunking.structure import (
     Structure,
     line_starts,
@@ -46,7 +48,8 @@ def code_structure(text: str, language: str) -> Structure:
     r"""Find where source code may be cut.
 
     The rules are the same for all languages, based on the shape of tree-sitter's syntax tree.
-    The levels, best first; every cut is at the beginning of a line:
+    The levels, best first; every cut is at the beginning of a line, where lines of more than 200
+    bytes, as in minified scripts, count as broken before the elements of what is over 80:
 
     - "definition": between outermost elements: functions, classes, groups of statements.
       A blank line or a statement of several lines ends a group; namespaces and the like
@@ -81,12 +84,12 @@ def code_structure(text: str, language: str) -> Structure:
             'cutline[code]'.
         ValueError: there is no such language.
 
-    Cost: linear, some 10 MB/s; with syntax errors in nearly every line, a tenth of that. Some
-    grammars are quadratic on texts that are not in their language. Not parsed, so that only
-    "line" remains, are texts with a thousand equal brackets in a row (Scala), HTML with more
-    than 500 open elements, and HTML or C-like code with more than a hundred unclosed comments.
-    Other cases remain, such as lines of tags for Bash, Julia and Luau; and some grammars crash
-    on contrived texts, such as YAML's on 500 levels of indentation.
+    Cost: linear, some 10 MB/s; with long lines a third of that; with syntax errors in nearly
+    every line a tenth. Some grammars are quadratic on texts that are not in their language. Not
+    parsed, so that only "line" remains, are texts with a thousand equal brackets in a row
+    (Scala), HTML with more than 500 open elements, and HTML or C-like code with more than a
+    hundred unclosed comments. Other cases remain, such as lines of tags for Bash, Julia and
+    Luau; and some grammars crash on contrived texts, such as YAML's on 500 levels of indentation.
 
     >>> structure = code_structure("import a\n\n# One.\ndef f():\n    pass\n", "python")
     >>> list(structure.bitmaps[0].search(1)), structure.units
@@ -94,13 +97,14 @@ def code_structure(text: str, language: str) -> Structure:
     >>> structure.headings_at(10), structure.headings_at(26)
     ((), ('def f',))
     """
-    parse = _parser(_name(language))
-    lines, problem = line_starts(text), ""
+    name = _name(language)
+    parse, written, problem = _parser(name), line_starts(text), ""
     # Only rows and indentation are read from the tree. A NUL ends the text for some grammars.
-    source = source_bytes(text).replace(b"\0", b" ")
-    rows = syntax_rows(text, source, lines)
-    if b"\n" in source.rstrip(b"\n"):  # a single line has no structure
-        found = repaired(Code(text, source, lines, parse))
+    source = as_grammar_knows(source_bytes(text).replace(b"\0", b" "), name)
+    code = broken(Code(text, source, written, parse))
+    lines, rows = code.lines, syntax_rows(text, code.source, code.lines)
+    if b"\n" in code.source.rstrip(b"\n"):  # a single line has no structure
+        found = repaired(code)
         if found is None:
             problem = "it has too much without an end, or too deep in one another"
         else:
@@ -109,6 +113,8 @@ def code_structure(text: str, language: str) -> Structure:
     for row, depth in rows.cuts:
         levels[min(depth, len(_NAMES) - 2)].append(lines[row])
     levels[-1] = rows.plain_lines()
+    if lines is not written:
+        levels[-1] = sorted({*levels[-1]}.intersection(written))
     ends = [*lines[1:], len(text)]
     spans = [(lines[first], ends[last], kind) for first, last, kind in rows.regions]
     return Structure(

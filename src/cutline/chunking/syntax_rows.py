@@ -59,7 +59,7 @@ _ANY_KINDS: Final = {
     ATTRIBUTE: re.compile(r"attribute|^unary_operator$").search,  # of Elixir: @doc
     BODY: re.compile(
         r"(?:^|_)(?:block|body|body_statement|suite|statements|compound_statement|statement_list|"
-        r"declaration_list|block_node|block_mapping|block_sequence|start_tag|end_tag)$"
+        r"declaration_list|block_node|block_mapping|block_sequence|start_tag|end_tag|ETag)$"
         r"|opening|closing"
     ).search,
     OPAQUE: re.compile(r"string|comment|haddock|heredoc").search,

@@ -31,6 +31,8 @@ RULES = {
     "end a chunk before its last end": 64,
 }
 
+NO_VECTORS = 128  # of the same, but with it the ends are right
+
 HOSTILE = {
     "newline and 40,000 blanks, five times": ("\n" + " " * 40_000) * 5 + "z",
     "giant runs": "a" * 100_000
@@ -57,7 +59,9 @@ def assert_same_ends(tables: ScanTables, text: str, sizes: tuple[int, ...] = SIZ
     utf8 = text.encode()
     want = scan_pieces(tables, utf8)[1].tolist()
     for size in sizes:
-        assert (text[:200], size, find_ends(tables, utf8, size)[0]) == (text[:200], size, want)
+        for left_out in (0, NO_VECTORS):
+            found = find_ends(tables, utf8, size, left_out)[0]
+            assert (text[:200], size, left_out, found) == (text[:200], size, left_out, want)
 
 
 def sample_texts() -> list[str]:

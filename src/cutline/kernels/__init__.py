@@ -38,6 +38,7 @@ Which kernel reads what, room by room; a room reads only rooms above it::
       counted_pieces  batches of pieces                -> their ends, with the tokens before
       few_starts.pxd  few places of a text, with the tokens before them
       run_counts      text + runs + batches            -> counts
+      blocks          long text, not ASCII + batches   -> tokens, a block of UTF-8 at a time
       encoder         text + scan + batches            -> lists, arrays, counts
     train/
       piece_table     pieces                           -> the table of distinct ones, with counts

@@ -6,6 +6,9 @@ Guarded by tests/kernels/test_find.py.
 from cutline.kernels.base.characters cimport Characters, Unit, char_at, characters_of
 from cutline.kernels.base.common cimport uint8_t, uint16_t, uint32_t
 
+cdef extern from "native.h":
+    bint has_byte "cutline_has_byte"(const uint8_t* text, uint8_t byte) noexcept nogil
+
 cdef enum:
     LONG = 1 << 12      # characters
     BLOCK = 64          # places that are looked at together
@@ -35,6 +38,13 @@ def find(str text not None, str wanted not None):
     return found
 
 
+cdef Py_ssize_t find_bytes(
+    const uint8_t* text, Py_ssize_t n, const Characters* wanted
+) noexcept nogil:
+    """Where bytes first occur in n others; -1: nowhere. They are two or more, of kind 1."""
+    return find_in(text, n, wanted)
+
+
 cdef Py_ssize_t find_in(
     const Unit* text, Py_ssize_t n, const Characters* wanted
 ) noexcept nogil:
@@ -55,6 +65,8 @@ cdef inline bint has_pair(const Unit* text, Unit first, Unit second) noexcept no
     """Whether these neighbours are at any of BLOCK places: without a branch, for vectors."""
     cdef Unit seen = 0
     cdef Py_ssize_t at
+    if Unit is uint8_t and not has_byte(text, first):
+        return False    # nearly always
     for at in range(BLOCK):
         seen |= <Unit> (text[at] == first) & <Unit> (text[at + 1] == second)
     return seen != 0

@@ -340,6 +340,26 @@ static inline uint64_t cutline_matches(const uint8_t *text, int kind, uint32_t o
     return matches;
 }
 
+/* Whether a byte is among 64. */
+static inline int cutline_has_byte(const uint8_t *text, uint8_t byte) {
+#ifdef CUTLINE_HAS_SSE2
+    const __m128i *from = (const __m128i *)text;
+    const __m128i wanted = _mm_set1_epi8((char)byte);
+    __m128i low = _mm_or_si128(
+        _mm_cmpeq_epi8(_mm_loadu_si128(from), wanted),
+        _mm_cmpeq_epi8(_mm_loadu_si128(from + 1), wanted));
+    __m128i high = _mm_or_si128(
+        _mm_cmpeq_epi8(_mm_loadu_si128(from + 2), wanted),
+        _mm_cmpeq_epi8(_mm_loadu_si128(from + 3), wanted));
+    return _mm_movemask_epi8(_mm_or_si128(low, high)) != 0;
+#else
+    uint8_t seen = 0;
+    for (int at = 0; at < 64; at++)
+        seen |= text[at] == byte;
+    return seen;
+#endif
+}
+
 /* Set bits of a word; compilers turn this into one instruction where there is one. */
 static inline int cutline_popcount(uint64_t word) {
     word -= word >> 1 & 0x5555555555555555u;

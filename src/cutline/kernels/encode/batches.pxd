@@ -1,5 +1,6 @@
 """The batch encoder: its state, and what the kernels above it call."""
 
+from cutline.kernels.base.characters cimport Characters
 from cutline.kernels.base.common cimport int64_t, uint8_t, uint32_t, uint64_t
 from cutline.kernels.bpe.bpe cimport Bpe
 from cutline.kernels.bpe.prefixes cimport Lookups
@@ -12,6 +13,7 @@ cdef enum:
     BATCH_PIECES = 256
     MOST_SHORT = 63             # bytes of a text: where its pieces end, with its own end, fits a word
     LEAST_STREAMED = 8          # pieces: for fewer, the plain scanner is as fast
+    MOST_UNWANTED = 64          # bytes of a string that is looked for meanwhile
 
 # Caches and buffers: what encoding remembers from one call to the next.
 cdef struct EncoderState:
@@ -32,6 +34,10 @@ cdef struct EncoderState:
     Store run_store
     uint8_t* utf8           # room for a text that is not ASCII
     Py_ssize_t utf8_bytes
+    # The UTF-8, of two bytes or more, of a string that encode_text looks for; NULL: of none, or it was
+    # found. While a text is encoded it is in the processor's cache.
+    const Characters* unwanted
+    bint found_unwanted
 
 cdef struct Batch:
     Py_ssize_t count
@@ -104,5 +110,12 @@ cdef Py_ssize_t count_short(
 cdef Py_ssize_t encode_text(
     const Bpe* bpe, Source* source, EncoderState* state, const uint8_t* text, Py_ssize_t n,
     Py_ssize_t before, Py_ssize_t limit
+) noexcept nogil
+cdef Py_ssize_t add_tokens(
+    const Bpe* bpe, EncoderState* state, const uint8_t* text, Py_ssize_t end, Batch* batch,
+    Py_ssize_t before
+) noexcept nogil
+cdef Py_ssize_t look_for_unwanted(
+    EncoderState* state, const uint8_t* text, Py_ssize_t at, Py_ssize_t n
 ) noexcept nogil
 cdef void prefill(const Bpe* bpe, EncoderState* state) noexcept nogil

@@ -17,6 +17,7 @@ from cutline.kernels.base.common cimport (
     char_bytes, grow, hash_key, key_inside, last_key, likely, load64, memcpy, memset, padded_key, prefetch,
     short_key, uint16_t, unlikely, write_key,
 )
+from cutline.kernels.base.find cimport find_bytes
 from cutline.kernels.base.signals cimport is_interrupted
 from cutline.kernels.bpe.backtracking cimport backtrack
 from cutline.kernels.bpe.bpe cimport (
@@ -43,6 +44,7 @@ cdef extern from "native.h":
 cdef enum:
     PREFILLED_TOKENS = 1 << 16
     MANY_TOKENS = 1 << 12   # some of them in nearly every small page of the first-level cache
+    TURN = 16               # pieces that are hashed, and then as many looked at
     LAG = 32                # pieces between asking for a line and looking at it
     AHEAD = 4               # pieces missed between fetching one from the store and its turn
     RING_BITS = 6           # bytes of the ring for each slot of its index
@@ -356,10 +358,10 @@ cdef inline Py_ssize_t encode_pieces(
     cdef Py_ssize_t piece = 0, stop, turn, added, n_found = 0, n_missed = 0, copied = 0
     cdef uint64_t missed
     looked.n_fetched = 0
-    find_lines(state, text, end, batch, 0, &looked)
+    find_lines(state, text, end, batch, 0, LAG, &looked)
     while piece < batch.count:
-        find_lines(state, text, end, batch, piece + LAG, &looked)
-        stop = min(piece + LAG, batch.count)
+        find_lines(state, text, end, batch, piece + LAG, TURN, &looked)
+        stop = min(piece + TURN, batch.count)
         while piece < stop:
             entry = in_line(looked.lines[piece], looked.keys[piece])
             missed = is_other(entry, looked.keys[piece])
@@ -434,10 +436,10 @@ cdef inline Py_ssize_t count_pieces(
     cdef Py_ssize_t piece = 0, stop, turn, added, n_missed = 0, n_found = 0, n_others = 0
     cdef uint64_t missed
     looked.n_fetched = 0
-    find_lines(state, text, end, batch, 0, &looked)
+    find_lines(state, text, end, batch, 0, LAG, &looked)
     while piece < batch.count:
-        find_lines(state, text, end, batch, piece + LAG, &looked)
-        stop = min(piece + LAG, batch.count)
+        find_lines(state, text, end, batch, piece + LAG, TURN, &looked)
+        stop = min(piece + TURN, batch.count)
         while piece < stop:
             entry = in_line(looked.lines[piece], looked.keys[piece])
             missed = is_other(entry, looked.keys[piece])
@@ -485,13 +487,13 @@ cdef inline bint reserve_for(
 
 cdef inline void find_lines(
     const EncoderState* state, const uint8_t* text, Py_ssize_t end, const Batch* batch,
-    Py_ssize_t piece, LookUp* looked
+    Py_ssize_t piece, Py_ssize_t most, LookUp* looked
 ) noexcept nogil:
-    """Hash up to LAG pieces from this one on, and fetch the lines that may hold them.
+    """Hash up to `most` pieces from this one on, and fetch the lines that may hold them.
 
     The key of a piece that is not short is never stored: its length is no short one's.
     """
-    cdef Py_ssize_t stop = min(piece + LAG, batch.count), start, n
+    cdef Py_ssize_t stop = min(piece + most, batch.count), start, n
     cdef FirstEntry* first_level = state.first_level
     cdef uint64_t line_mask = state.line_mask
     cdef Py_ssize_t last = end - 16     # where 16 bytes can be read
@@ -775,25 +777,55 @@ cdef Py_ssize_t encode_text(
 ) noexcept nogil:
     """Tokens of a text, appended to state.out. Their number, NO_MEMORY or INTERRUPTED."""
     cdef Batch batch
-    cdef Py_ssize_t at = 0, total = 0, added, done
+    cdef Py_ssize_t at = 0, total = 0, added, done, searched = 0
     use_lanes(source, state, n, tells_lookahead=False)
     while at < n and total <= limit:
+        if searched <= at:      # what a chunk then finds in the processor's cache
+            searched = look_for_unwanted(state, text, searched, min(n, at + 2 * CHUNK))
         done = at
         at = fill_batch(source, text, at, n, limit - total + 1, &batch)
         if is_interrupted(&state.lookups.watch, at - done):
             return INTERRUPTED
-        if before >= 0:
-            if not reserve_for(state, before + total, &batch):
-                return NO_MEMORY
-            added = encode_pieces(
-                bpe, state, text, n, &batch, False, state.out + before + total
-            )
-        else:
-            added = count_pieces(bpe, state, text, n, &batch, False)
+        added = add_tokens(
+            bpe, state, text, n, &batch, before + total if before >= 0 else -1
+        )
         if added < 0:
             return added
         total += added
+    if searched < n:
+        look_for_unwanted(state, text, searched, n)
     return total
+
+
+cdef Py_ssize_t add_tokens(
+    const Bpe* bpe, EncoderState* state, const uint8_t* text, Py_ssize_t end, Batch* batch,
+    Py_ssize_t before       # in: tokens in state.out to keep, or -1: keep none, only count
+) noexcept nogil:
+    """Tokens of a batch whose pieces are in order. Their number, NO_MEMORY or INTERRUPTED."""
+    if before < 0:
+        return count_pieces(bpe, state, text, end, batch, False)
+    if not reserve_for(state, before, batch):
+        return NO_MEMORY
+    return encode_pieces(bpe, state, text, end, batch, False, state.out + before)
+
+
+cdef Py_ssize_t look_for_unwanted(
+    EncoderState* state, const uint8_t* text, Py_ssize_t at, Py_ssize_t n
+) noexcept nogil:
+    """Look whether the unwanted string begins in text[at:n], and lies in it, until it was found.
+
+    Returns from where on it must be looked for when more of the text is known.
+    """
+    cdef Py_ssize_t stop
+    if state.unwanted == NULL:
+        return n
+    stop = n - state.unwanted.n + 1
+    if stop <= at:
+        return at
+    if find_bytes(text + at, n - at, state.unwanted) >= 0:
+        state.found_unwanted = True
+        state.unwanted = NULL
+    return stop
 
 
 cdef void prefill(const Bpe* bpe, EncoderState* state) noexcept nogil:

@@ -14,10 +14,16 @@ cdef class Encoder:
     cdef object find_spans
     cdef object pipeline                # None: texts are split as they are
     cdef object special_prefix          # of the special tokens' texts; None: there are none
+    cdef bytes special_utf8
+    cdef Characters special_bytes       # the same in UTF-8, to be looked for in it; none: not there
     cdef OwnedState spare
     cdef list idle
     cdef tuple cache_bits
     cdef bint is_ordinary(self, text, allowed_special, disallowed_special, num_threads) except -1
+    cdef bint is_searched_meanwhile(
+        self, text, allowed_special, disallowed_special, num_threads
+    ) except -1
+    cdef Py_ssize_t run_searching(self, OwnedState owned, text) except -1
     cdef OwnedState take_state(self)
     cdef void release(self, OwnedState owned)
     cdef Source source(self)
@@ -32,8 +38,8 @@ cdef class Encoder:
         self, OwnedState owned, object owner, const uint8_t* data, Py_ssize_t n,
         Py_ssize_t before, Py_ssize_t limit
     ) except -1
-    cdef list encode_str(self, text)
-    cdef object numpy_of(self, text)
+    cdef list encode_str(self, text, bint searching=*)
+    cdef object numpy_of(self, text, bint searching=*)
     cdef Py_ssize_t count_str(self, text) except -1
     cdef object run_block(self, OwnedState owned, list texts, bint keep)
     cdef Py_ssize_t encode_one(

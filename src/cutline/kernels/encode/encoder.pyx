@@ -33,8 +33,9 @@ from cutline.kernels.base.utf8 cimport (
 )
 from cutline.kernels.bpe.bpe cimport Bpe, find_token, id_of_rank
 from cutline.kernels.encode.batches cimport (
-    MOST_SHORT, EncoderState, count_short, encode_piece, encode_text, prefill, reserve,
+    MOST_SHORT, MOST_UNWANTED, EncoderState, count_short, encode_piece, encode_text, prefill, reserve,
 )
+from cutline.kernels.encode.blocks cimport encode_in_blocks, pays_in_blocks
 from cutline.kernels.encode.decode cimport list_of_ids
 from cutline.kernels.encode.run_counts cimport RunRules, count_by_runs
 from cutline.kernels.encode.runs cimport LEAST_WITH_TAIL, NO_PREFIX, Separators
@@ -56,7 +57,8 @@ cdef enum:
     KEPT_OUT_SLOTS = 1 << 20    # a larger buffer for tokens is freed after use
     KEPT_UTF8_BYTES = 1 << 23   # the same of a buffer for UTF-8
     KEPT_STATES = 16
-    LONG_FIND = 1 << 14         # characters: more are searched by a kernel of its own
+    CHARACTERS_A_TOKEN = 4      # about, in European languages
+    LONG_FIND = 1 << 14         # characters: more are searched while they are encoded
 
 # Defaults of arguments: to compare them costs short texts less than to read them.
 cdef object ONE_THREAD = 1
@@ -284,9 +286,12 @@ cdef class Encoder:
         cdef Py_ssize_t total
         text = plain_str(text)
         characters = characters_of(text)
-        if self.scan_tables is None or (characters.n > MOST_AT_WORST and not characters.is_ascii):
-            return self.run(owned, utf8_owner(text), before, limit)
         source = self.source()
+        if self.scan_tables is None or (
+            characters.n > MOST_AT_WORST and not characters.is_ascii
+            and not pays_in_blocks(&source, &characters)
+        ):
+            return self.run(owned, utf8_owner(text), before, limit)
         if characters.n < NOGIL_BYTES:
             total = self.encode_one(owned, &source, &characters, before, limit)
         else:
@@ -320,7 +325,45 @@ cdef class Encoder:
 
     def _expect_special(self, prefix):
         """Say what the special tokens' texts begin with; None: there are none."""
+        cdef bytes utf8 = (prefix or "").encode("utf-8", "replace")
         self.special_prefix = prefix
+        self.special_utf8 = utf8
+        memset(&self.special_bytes, 0, sizeof(Characters))
+        # A text with surrogates, which cannot be encoded, is searched before.
+        if 2 <= len(utf8) <= MOST_UNWANTED and utf8.decode() == prefix:
+            self.special_bytes.data = PyBytes_AS_STRING(utf8)
+            self.special_bytes.kind = 1
+            self.special_bytes.n = len(utf8)
+
+    cdef bint is_searched_meanwhile(
+        self, text, allowed_special, disallowed_special, num_threads
+    ) except -1:
+        """Whether a text that is not ordinary at once is searched while it is encoded."""
+        return (
+            self.special_bytes.n > 0 and self.pipeline is None and num_threads is ONE_THREAD
+            and allowed_special is NOT_ANY and disallowed_special is ALL
+            and PyUnicode_Check(text) and PyUnicode_GET_LENGTH(text) >= LONG_FIND
+        )
+
+    cdef Py_ssize_t run_searching(self, OwnedState owned, text) except -1:
+        """Encode a text as encode_ordinary does, and raise if it spells a special token.
+
+        Most texts lack what all of these begin with. To look for that takes less time while the
+        text is in the processor's cache.
+        """
+        cdef Py_ssize_t total
+        cdef bint found
+        owned.state.unwanted = &self.special_bytes
+        owned.state.found_unwanted = False
+        total = self.run_str(owned, text, 0, NO_LIMIT)
+        owned.state.unwanted = NULL
+        if owned.state.found_unwanted:
+            try:
+                self._check_special(text, NOT_ANY, ALL)
+            except ValueError:
+                self.release(owned)
+                raise
+        return total
 
     cdef bint is_ordinary(self, text, allowed_special, disallowed_special, num_threads) except -1:
         """Whether it is known at once that `encode` does what `encode_ordinary` does."""
@@ -374,6 +417,10 @@ cdef class Encoder:
         [5303, 27, 91, 437, 1659, 5239, 91, 29]
         """
         if not self.is_ordinary(text, allowed_special, disallowed_special, num_threads):
+            if self.is_searched_meanwhile(
+                text, allowed_special, disallowed_special, num_threads
+            ):
+                return self.encode_str(text, searching=True)
             return self._encode_special(text, allowed_special, disallowed_special, num_threads)
         if self.pipeline is not None:
             return self.pipeline.encode_ordinary(self, plain_str(text))
@@ -389,6 +436,10 @@ cdef class Encoder:
         array([31373,   995], dtype=uint32)
         """
         if not self.is_ordinary(text, allowed_special, disallowed_special, num_threads):
+            if self.is_searched_meanwhile(
+                text, allowed_special, disallowed_special, num_threads
+            ):
+                return self.numpy_of(text, searching=True)
             return self._encode_special_to_numpy(
                 text, allowed_special, disallowed_special, num_threads
             )
@@ -422,9 +473,13 @@ cdef class Encoder:
         """Encode a text that nothing changes any more."""
         return self.encode_str(text)
 
-    cdef list encode_str(self, text):
+    cdef list encode_str(self, text, bint searching=False):
         cdef OwnedState owned = self.take_state()
-        cdef Py_ssize_t total = self.run_str(owned, text, 0, NO_LIMIT)
+        cdef Py_ssize_t total
+        if searching:
+            total = self.run_searching(owned, text)
+        else:
+            total = self.run_str(owned, text, 0, NO_LIMIT)
         tokens = list_of_ids(owned.state.out, total)
         self.release(owned)
         return tokens
@@ -439,9 +494,13 @@ cdef class Encoder:
         """Encode a text that nothing changes any more, into a uint32 array."""
         return self.numpy_of(text)
 
-    cdef object numpy_of(self, text):
+    cdef object numpy_of(self, text, bint searching=False):
         cdef OwnedState owned = self.take_state()
-        cdef Py_ssize_t total = self.run_str(owned, text, 0, NO_LIMIT)
+        cdef Py_ssize_t total
+        if searching:
+            total = self.run_searching(owned, text)
+        else:
+            total = self.run_str(owned, text, 0, NO_LIMIT)
         tokens = array_of_ids(&owned.state, total)
         self.release(owned)
         return tokens
@@ -631,9 +690,14 @@ cdef class Encoder:
             total = count_short(source.scanner, state, <const uint8_t*> text.data, text.n)
             if total >= 0:
                 return total
-        total = text_utf8(state, text, &utf8)
-        if total >= 0:
-            total = encode_text(&self.tables.bpe, source, state, utf8, total, before, limit)
+        if before == 0 and text.n >= NOGIL_BYTES:
+            reserve(state, text.n // CHARACTERS_A_TOKEN)    # if not, it grows, which copies
+        if pays_in_blocks(source, text):
+            total = encode_in_blocks(&self.tables.bpe, source, state, text, before, limit)
+        else:
+            total = text_utf8(state, text, &utf8)
+            if total >= 0:
+                total = encode_text(&self.tables.bpe, source, state, utf8, total, before, limit)
         forget_long_utf8(state)     # without the GIL: it can take long
         return total
 

@@ -23,6 +23,18 @@ cdef extern from "native.h":
     int popcount "cutline_popcount"(uint64_t word) noexcept nogil
     int top_bit "cutline_top_bit"(uint64_t word) noexcept nogil
 
+cdef extern from "avx512.h":
+    bint can_avx512 "cutline_has_avx512"() noexcept nogil
+    bint mark_ends_512 "cutline_mark_ends_512"(
+        const uint8_t* decided, Py_ssize_t n_words, uint64_t* ends
+    ) noexcept nogil
+    Py_ssize_t list_words_512 "cutline_list_words_512"(
+        const uint64_t* words, Py_ssize_t* word, Py_ssize_t n_words, Py_ssize_t base,
+        Py_ssize_t room, Py_ssize_t* places
+    ) noexcept nogil
+
+cdef bint has_avx512 = can_avx512()
+
 
 cdef void scan_chunk(
     const Scanner* scanner,
@@ -40,7 +52,11 @@ cdef void scan_chunk(
     n_words = (chunk.n + 63) // 64
     run_lanes(scanner.lane_table, text + at, chunk.lane, chunk.decided)
     memset(chunk.decided + chunk.n, 0, 64 + 6)
-    chunk.lost = mark_ends(chunk.decided, n_words, chunk.ends)
+    chunk.by_vectors = has_avx512 and not left_out & NO_VECTORS
+    if chunk.by_vectors:
+        chunk.lost = mark_ends_512(chunk.decided, n_words, chunk.ends)
+    else:
+        chunk.lost = mark_ends(chunk.decided, n_words, chunk.ends)
     memset(chunk.looked_far, 0, n_words * sizeof(uint64_t))
     join(scanner, text, end, left_out, chunk)
 
@@ -273,6 +289,10 @@ cdef Py_ssize_t take_pieces(
             bits &= ~<uint64_t> 1 << (at & 63)      # those before, and this one, were taken
         count += list_bits(bits, chunk.start + 64 * chunk.word, ends + count)
         chunk.word += 1
+        if chunk.by_vectors:
+            count += list_words_512(
+                chunk.ends, &chunk.word, n_words, chunk.start, most - count, ends + count
+            )
     if chunk.word == n_words:
         ends[count] = chunk.stop
         count += 1
@@ -331,7 +351,8 @@ def find_ends(ScanTables tables not None, bytes text not None, Py_ssize_t size, 
         tables: of an automaton that has a lane table.
         text: valid UTF-8.
         size: at most that of a chunk, at least one byte a lane.
-        left_out: what to leave out of the join, which gives wrong ends.
+        left_out: what to leave out of the join, which gives wrong ends; or NO_VECTORS, which gives
+            the same.
 
     Returns:
         The ends, in bytes; how many bytes the lanes stepped through, and how many were

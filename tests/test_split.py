@@ -297,6 +297,26 @@ def test_slices_of_corpora_are_cut_as_defined(name: str, corpus: str) -> None:
 # Giant runs: no peer finishes all of these
 
 
+UNSPACED = {
+    "Japanese": "これは日本語の文章です東京都漢字カタカナ",
+    "Chinese": "我们的一是不了人在有中国大发𠮷",
+    "Thai": "ภาษาไทยที่ไม่มีช่องว่าง",
+    "mixed": "日本語のテキストabcПриветé한국어",
+}
+
+
+@pytest.mark.parametrize("name", ["o200k_base", "cl100k_base"])
+@pytest.mark.parametrize("letters", UNSPACED.values(), ids=UNSPACED.keys())
+def test_long_pieces_of_scripts_without_blanks_are_cut_exactly(name: str, letters: str) -> None:
+    ours, count, rng = cutline.get_encoding(name), counter(name), random.Random(7)
+    for n in (5, 16, 40):
+        for _ in range(12):
+            text = "".join(rng.choices(letters, k=rng.randint(3 * n, 6 * n)))
+            chunks = ours.split(text, n)
+            assert_contract(count, text, chunks, n)
+            assert_no_longer_cut(count, text, chunks[0], n)
+
+
 GIANT_RUNS = {
     "a": "a" * 200_000,
     "base64": base64_text(200_000),

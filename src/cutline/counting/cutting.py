@@ -12,7 +12,7 @@ from cutline.chunks import Chunk, checked_sizes, too_large
 from cutline.counting.windows import longest_fit
 from cutline.errors import OffsetError
 from cutline.kernels.base.chunks import make_chunks
-from cutline.kernels.cut.windows import Cutter, count_code_points
+from cutline.kernels.cut.windows import Cutter, chunk_text, count_code_points
 from cutline.protocols import SliceCounter
 from cutline.text_encoder import TextEncoder
 
@@ -32,6 +32,7 @@ CutSlices: TypeAlias = Callable[[int, int, int, int], memoryview]
 """From start and end of the slice before, size and overlap to the next rows."""
 
 BOUNDARIES = ("character", "end")
+_UTF8_BYTES = 4  # of a character at most
 
 
 def split_at(encoding: TextEncoder, text: str, n: int, start: int) -> int:
@@ -47,11 +48,16 @@ def split(encoding: TextEncoder, text: str, chunk_size: int, chunk_overlap: int)
     """Cut a text into chunks; see `Encoding.split`."""
     text = plain_text(text)
     chunk_size, chunk_overlap = checked_sizes(chunk_size, chunk_overlap)
+    most = _UTF8_BYTES * len(text) + 1  # more tokens than it has; and a size may be a huge int
+    most_tokens, most_shared = min(chunk_size, most), min(chunk_overlap, most)
+    if encoding._has_automaton:
+        made = chunk_text(Chunk, text, encoding, most_tokens, most_shared, BOUNDARIES)
+        if made is not None:
+            return made
     owner = utf8_of(text)
     need_automaton(encoding)
     cutter = Cutter(encoding, owner)
-    most = len(owner) + 1  # more tokens than the text has; and a size may be a huge int
-    rows = cutter.cut_all(min(chunk_size, most), min(chunk_overlap, most))
+    rows = cutter.cut_all(most_tokens, most_shared)
     cutter.close()
     if not isinstance(owner, str):
         count_code_points(owner, rows, shares=bool(chunk_overlap))

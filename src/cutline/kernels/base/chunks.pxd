@@ -1,6 +1,6 @@
 """Rows of chunks that kernels collect, and the chunks that are made of them."""
 
-from cutline.kernels.base.common cimport grow, int64_t
+from cutline.kernels.base.common cimport grow, int64_t, uint8_t
 
 # Four numbers of each chunk: start, end, tokens, and the place of its boundary's name.
 cdef struct Rows:
@@ -33,6 +33,9 @@ cdef int check_type(type chunk_type) except -1
 cdef list chunks_of(
     type chunk_type, str text, const int64_t* rows, Py_ssize_t n, tuple names, Py_ssize_t offset,
     Py_ssize_t index
+)
+cdef list chunks_of_utf8(
+    type chunk_type, str text, const uint8_t* utf8, Py_ssize_t n, const Rows* rows, tuple names
 )
 cdef list chunks_of_texts(
     type chunk_type, list texts, const int64_t[::1] n_chunks, const Rows* rows, tuple names

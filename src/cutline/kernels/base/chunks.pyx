@@ -11,12 +11,15 @@ from cpython.object cimport PyObject
 from libc.stdlib cimport free
 
 from cutline.kernels.base.characters cimport Characters, characters_of, utf8_bytes
-from cutline.kernels.base.common cimport int64_t, memcpy, uint8_t, uint16_t, uint32_t
+from cutline.kernels.base.common cimport (
+    characters_in, int64_t, memcpy, uint8_t, uint16_t, uint32_t,
+)
 from cutline.kernels.base.new_bytes cimport bytes_data, first_bytes, new_bytes
 from cutline.kernels.base.utf8 cimport MOST_AT_WORST, utf8_at_worst, write_text
 
 cdef enum:
     GREATEST = 0x10FFFF         # code point
+    MOST_ASCII = 0x7F
 
 cdef extern from "Python.h":
     ctypedef object (*NewFunction)(type made, object arguments, void* named)
@@ -117,16 +120,25 @@ cdef str part_of(str text, Py_ssize_t start, Py_ssize_t end):
     return part
 
 
+cdef str text_of(str text, Py_ssize_t start, Py_ssize_t end, const uint8_t* utf8, Py_ssize_t n):
+    """text[start:end], whose UTF-8 has n bytes: where these are ASCII, they are what is copied."""
+    cdef Py_ssize_t n_characters = end - start
+    if n_characters != n or n < 2:
+        return part_of(text, start, end)
+    part = new_text(n, MOST_ASCII)
+    memcpy(PyUnicode_DATA(part), utf8, n)
+    return part
+
+
 cdef ChunkFields new_chunk(
-    type chunk_type, str text, Py_ssize_t start, Py_ssize_t end, Py_ssize_t offset,
-    Py_ssize_t tokens, Py_ssize_t index
+    type chunk_type, str part, Py_ssize_t start, Py_ssize_t end, Py_ssize_t tokens, Py_ssize_t index
 ):
     """Make a chunk, of a type that is checked, which still needs headings, and metadata or a boundary."""
     cdef ChunkFields chunk = (<PyTypeObject*> chunk_type).tp_new(chunk_type, (), NULL)
     PyObject_GC_UnTrack(<void*> chunk)
-    chunk.text = part_of(text, start, end)
-    chunk.start_index = offset + start
-    chunk.end_index = offset + end
+    chunk.text = part
+    chunk.start_index = start
+    chunk.end_index = end
     chunk.token_count = tokens
     chunk.index = index
     return chunk
@@ -149,7 +161,9 @@ def make_chunk(
         chunk_type: a subclass of ChunkFields.
     """
     check_type(chunk_type)
-    chunk = new_chunk(chunk_type, text, start, end, offset, tokens, index)
+    chunk = new_chunk(
+        chunk_type, part_of(text, start, end), offset + start, offset + end, tokens, index
+    )
     chunk.headings = headings
     chunk.known = metadata
     PyObject_GC_Track(<void*> chunk)
@@ -176,17 +190,48 @@ cdef list chunks_of(
     Py_ssize_t index
 ):
     """What make_chunks does; the type is checked."""
-    cdef Py_ssize_t row
+    cdef Py_ssize_t row, start, end
     cdef ChunkFields chunk
     cdef list made = []
     for row in range(n):
+        start, end = rows[4 * row], rows[4 * row + 1]
         chunk = new_chunk(
-            chunk_type, text, rows[4 * row], rows[4 * row + 1], offset, rows[4 * row + 2],
+            chunk_type, part_of(text, start, end), offset + start, offset + end, rows[4 * row + 2],
             index + row,
         )
         chunk.headings = ()
         chunk.boundary = names[rows[4 * row + 3]]
         made.append(chunk)
+    return made
+
+
+cdef list chunks_of_utf8(
+    type chunk_type, str text, const uint8_t* utf8, Py_ssize_t n, const Rows* rows, tuple names
+):
+    """Make the chunks of a text of rows in bytes of its UTF-8, which is read but once.
+
+    Chunks begin in the order of the rows.
+    """
+    cdef const int64_t* numbers = rows.numbers
+    cdef Py_ssize_t row, at = 0, start = 0, until = 0, end = 0      # in bytes, and characters
+    cdef ChunkFields chunk
+    cdef list made = []
+    check_type(chunk_type)
+    for row in range(rows.n):
+        if numbers[0] == until:
+            start = end
+        else:
+            start += characters_in(utf8 + at, numbers[0] - at, n - at)
+        at = numbers[0]
+        until = numbers[1]
+        end = start + characters_in(utf8 + at, until - at, n - at)
+        chunk = new_chunk(
+            chunk_type, text_of(text, start, end, utf8 + at, until - at), start, end, numbers[2], row
+        )
+        chunk.headings = ()
+        chunk.boundary = names[numbers[3]]
+        made.append(chunk)
+        numbers += 4
     return made
 
 

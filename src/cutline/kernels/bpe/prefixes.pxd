@@ -55,6 +55,10 @@ cdef bint count_prefixes(
     Prefixes* prefixes, const Bpe* bpe, Lookups* lookups, const uint8_t* text,
     Py_ssize_t start, Py_ssize_t end, Py_ssize_t budget
 ) noexcept nogil
+cdef bint count_by_segments(
+    Prefixes* prefixes, const Bpe* bpe, Lookups* lookups, const uint8_t* text,
+    Py_ssize_t start, Py_ssize_t end, Py_ssize_t budget
+) noexcept nogil
 cdef Py_ssize_t suffix_tokens(
     Prefixes* suffixes, const Bpe* bpe, Lookups* lookups, const uint8_t* text,
     Py_ssize_t start, Py_ssize_t end

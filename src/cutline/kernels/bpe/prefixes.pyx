@@ -10,14 +10,19 @@ Guarded by tests/kernels/test_matches.py.
 
 from libc.stdlib cimport free
 
-from cutline.kernels.base.common cimport INTERRUPTED, NO_MEMORY, NOT_FOUND, grow, memmove
+from cutline.kernels.base.common cimport (
+    INTERRUPTED, NO_MEMORY, NOT_FOUND, char_bytes, grow, memmove,
+)
 from cutline.kernels.base.signals cimport is_interrupted
-from cutline.kernels.bpe.bpe cimport cached_compatible, find_token, token_bytes
+from cutline.kernels.bpe.bpe cimport (
+    cached_compatible, find_token, has_closed_boundaries, merge, next_closed_boundary, token_bytes,
+)
 from cutline.kernels.bpe.matches cimport ROOT, Node, grown, read_byte, resume
 
 cdef enum:
     WATCHED = 1 << 14       # bytes of a piece that are added to the watch at a time
     SLOW = 4                # the work of a byte whose tables are kept
+    MOST_SEGMENT = 24       # bytes: all prefixes of longer ones are better counted by the automaton
 
 
 cdef inline bint reserve_prefix(Prefixes* prefixes, Py_ssize_t length) noexcept nogil:
@@ -196,6 +201,45 @@ cdef bint count_prefixes(
         prefixes, bpe, piece, end - start
     ):
         return False
+    prefixes.start = start
+    prefixes.end = end
+    prefixes.budget = budget
+    return True
+
+
+cdef bint count_by_segments(
+    Prefixes* prefixes, const Bpe* bpe, Lookups* lookups,
+    const uint8_t* text, Py_ssize_t start, Py_ssize_t end,  # in: the piece, of whole characters
+    Py_ssize_t budget,                                      # in: tokens of interest
+) noexcept nogil:
+    """What count_prefixes does, of prefixes of whole characters; the piece was encoded before.
+
+    False: the vocabulary, or a segment, is one that it is not for; or there is no memory. What it
+    reads was read for the piece's tokens, where the automaton waits for memory at each byte.
+    """
+    cdef const uint8_t* piece = text + start
+    cdef uint32_t tokens[MOST_SEGMENT]
+    cdef Py_ssize_t n = end - start, at = 0, length = 0, stop, before = 0, count = 0
+    if not has_closed_boundaries(bpe):
+        return False
+    if prefixes.start == start and prefixes.budget == budget and prefixes.end >= end:
+        return True
+    prefixes.start = -1
+    if not reserve_prefix(prefixes, 0):
+        return False
+    prefixes.counts[0] = 0
+    while at < n and before < budget:
+        stop = next_closed_boundary(bpe, piece, at, min(n, at + MOST_SEGMENT + 1))
+        if stop - at > MOST_SEGMENT or not reserve_prefix(prefixes, stop):
+            return False
+        while length < stop:
+            length += char_bytes(piece[length])
+            count = merge(bpe, piece + at, length - at, True, lookups.segments, tokens)
+            prefixes.counts[length] = <uint32_t> (before + count)
+        before += count
+        at = stop
+    prefixes.frontier = at
+    prefixes.closed_at = -1
     prefixes.start = start
     prefixes.end = end
     prefixes.budget = budget

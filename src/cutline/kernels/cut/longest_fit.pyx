@@ -17,7 +17,7 @@ from cutline.kernels.base.common cimport (
 )
 from cutline.kernels.bpe.bpe cimport find_token, has_closed_boundaries, next_closed_boundary
 from cutline.kernels.bpe.prefixes cimport (
-    count_prefixes, free_prefixes, prefix_tokens, token_upper_bound,
+    count_by_segments, count_prefixes, free_prefixes, prefix_tokens, token_upper_bound,
 )
 from cutline.kernels.encode.batches cimport LEAST_STREAMED, Batch, count_batch, fill_batch
 from cutline.kernels.scan.scan cimport Scanner, accepted_end, accepts_end, next_class, scan_piece, step
@@ -283,7 +283,9 @@ cdef inline bint count_prefixes_of(
     Search* search, Py_ssize_t start, Py_ssize_t end, Py_ssize_t budget
 ) noexcept nogil:
     """Fill the tables of prefixes for a piece. False: failed."""
-    return count_prefixes(
+    return count_by_segments(
+        &search.prefixes, search.bpe, &search.state.lookups, search.text, start, end, budget
+    ) or count_prefixes(
         &search.prefixes, search.bpe, &search.state.lookups, search.text, start, end, budget
     )
 

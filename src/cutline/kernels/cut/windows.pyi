@@ -14,6 +14,14 @@ class Cutter:
     def count_tails(self) -> NDArray[np.int64]: ...
     def cut_all(self, chunk_size: int, overlap: int) -> memoryview: ...
 
+def chunk_text(
+    chunk_type: type[_C],
+    text: str,
+    encoder: Encoder,
+    chunk_size: int,
+    overlap: int,
+    names: tuple[str, ...],
+) -> list[_C] | None: ...
 def chunk_block(
     chunk_type: type[_C],
     texts: list[str],

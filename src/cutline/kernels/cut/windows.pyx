@@ -8,13 +8,17 @@ from libc.stdlib cimport free
 from cutline.kernels.base.late import numpy as np
 from cutline.kernels.base.memory import zeroed_numbers
 
-from cutline.kernels.base.characters cimport Characters
+from cutline.kernels.base.characters cimport Characters, characters_of
 from cutline.kernels.base.common cimport (
-    INTERRUPTED, NO_LIMIT, NO_MEMORY, NOT_FOUND, char_bytes, characters_in, int64_t, memcpy, uint8_t,
+    INTERRUPTED, NO_LIMIT, NO_MEMORY, NOT_FOUND, UNKNOWN, char_bytes, characters_in, int64_t, memcpy,
+    uint8_t,
 )
 from cutline.kernels.base.signals cimport Watch, is_interrupted, raise_pending
 from cutline.kernels.bpe.prefixes cimport free_prefixes
-from cutline.kernels.base.chunks cimport OwnedRows, Rows, add_row, chunks_of_texts
+from cutline.kernels.base.chunks cimport (
+    OwnedRows, Rows, add_row, check_type, chunks_of, chunks_of_texts, chunks_of_utf8,
+)
+from cutline.kernels.base.utf8 cimport MOST_AT_WORST
 from cutline.kernels.cut.longest_fit cimport (
     Cut, Search, begin_search, free_search, longest_fitting_prefix,
 )
@@ -25,7 +29,9 @@ from cutline.kernels.cut.whole_text cimport (
     WholeText, begin_whole_text, free_whole_text, next_cut,
 )
 from cutline.kernels.encode.batches cimport OwnedState
-from cutline.kernels.encode.encoder cimport Block, Encoder, text_utf8, utf8_data
+from cutline.kernels.encode.encoder cimport (
+    Block, Encoder, forget_long_utf8, text_utf8, utf8_data,
+)
 
 cdef enum:
     WORK = 1 << 12              # bytes: what a cut may cost at least, for the watch of signals
@@ -227,6 +233,42 @@ cdef void start_at_ends(int64_t* numbers, Py_ssize_t n_rows) noexcept nogil:
     cdef Py_ssize_t row
     for row in range(1, n_rows):
         numbers[4 * row] = numbers[4 * row - 3]
+
+
+def chunk_text(
+    type chunk_type not None, str text not None, Encoder encoder not None, Py_ssize_t chunk_size,
+    Py_ssize_t overlap, tuple names not None
+):
+    """Cut a text as `cut_all` does, and make its chunks.
+
+    Args:
+        text: a plain str.
+        chunk_type, encoder, chunk_size, overlap, names: see `chunk_block`.
+
+    Returns:
+        The chunks; None: the text is one that `cut_all` must cut, or `cut_all` says what is wrong.
+    """
+    cdef Characters characters = characters_of(text)
+    cdef Cutter cutter = Cutter(encoder, "")
+    cdef OwnedRows owned = OwnedRows()
+    cdef const uint8_t* utf8 = NULL
+    cdef Py_ssize_t n = UNKNOWN, count = NOT_FOUND
+    cdef list made = None
+    if characters.n <= MOST_AT_WORST or characters.is_ascii:
+        with nogil:
+            n = text_utf8(&cutter.owned.state, &characters, &utf8)
+            if n >= 0:
+                count = cutter.cut_another(utf8, n, chunk_size, overlap, &owned.rows)
+    if count == INTERRUPTED:
+        raise_pending()
+    if count >= 0 and characters.is_ascii:
+        check_type(chunk_type)
+        made = chunks_of(chunk_type, text, owned.rows.numbers, count, names, 0, 0)
+    elif count >= 0:
+        made = chunks_of_utf8(chunk_type, text, utf8, n, &owned.rows, names)
+    forget_long_utf8(&cutter.owned.state)
+    cutter.close()
+    return made
 
 
 def chunk_block(

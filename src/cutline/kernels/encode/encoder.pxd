@@ -55,6 +55,7 @@ cdef class Block:
     cdef Characters* texts
 
 
+cdef void forget_long_utf8(EncoderState* state) noexcept nogil
 cdef Py_ssize_t text_utf8(
     EncoderState* state, const Characters* text, const uint8_t** utf8
 ) noexcept nogil

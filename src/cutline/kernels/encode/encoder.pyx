@@ -874,7 +874,7 @@ cdef list strs_of(const uint8_t[::1] utf8, const int64_t[::1] offsets):
     ]
 
 
-cdef inline void forget_long_utf8(EncoderState* state) noexcept nogil:
+cdef void forget_long_utf8(EncoderState* state) noexcept nogil:
     """Give back the room for UTF-8 if it is large."""
     if state.utf8_bytes > KEPT_UTF8_BYTES:
         free(state.utf8)

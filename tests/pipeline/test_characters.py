@@ -215,7 +215,8 @@ def test_without_tokens_for_bytes_characters_are_unknown(fuses: bool) -> None:
 CHANGES: dict[str, Any] = {
     "ignore_merges": lambda document: document["model"].update(ignore_merges=True),
     "U+2581, is no token": lambda document: _without_blank(document),
-    "<0x41> to fall back": lambda document: document["model"]["vocab"].pop("<0x41>"),
+    "<0x01> to fall back": lambda document: document["model"]["vocab"].pop("<0x01>"),
+    "<0xC3> to fall back": lambda document: document["model"]["vocab"].pop("<0xC3>"),
     "Digits": lambda document: document.update(pre_tokenizer={"type": "Digits"}),
     "CTC": lambda document: document.update(decoder={"type": "CTC"}),
     "drops a blank of each": lambda document: document.update(

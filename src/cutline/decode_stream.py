@@ -22,6 +22,7 @@ class DecodeStream:
         drops_blank: a blank at the start of a text is dropped.
         decode_first: turns ids at the start of a text into bytes, where the first one writes
             something else there.
+        choose: returns the ids that are decoded, of those that arrive; None: all.
 
     Raises:
         LookupError: no error handler has that name.
@@ -39,6 +40,7 @@ class DecodeStream:
 
     __slots__ = (
         "_at_start",
+        "_choose",
         "_decode_bytes",
         "_decode_first",
         "_decoder",
@@ -53,6 +55,7 @@ class DecodeStream:
         *,
         drops_blank: bool = False,
         decode_first: Callable[[Iterable[int]], bytes] | None = None,
+        choose: Callable[[Iterable[int]], Collection[int]] | None = None,
     ) -> None:
         if not callable(decode_bytes):
             raise TypeError(
@@ -63,6 +66,7 @@ class DecodeStream:
         self._decode_bytes = decode_bytes
         self._decoder = _Utf8Decoder(errors)
         self._decode_first = decode_first or decode_bytes
+        self._choose = choose
         self._drops_blank = self._at_start = drops_blank
         self._is_empty = True
 
@@ -96,6 +100,8 @@ class DecodeStream:
         Cost: linear in the bytes of these tokens.
         """
         ids = _as_ids(tokens)
+        if self._choose is not None:
+            ids = self._choose(ids)
         decoded = (self._decode_first if self._is_empty else self._decode_bytes)(ids)
         text = self._decoder.decode(decoded[self._at_start and decoded.startswith(b" ") :])
         self._at_start = self._at_start and not decoded

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from operator import length_hint
+from operator import index, length_hint
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from cutline.errors import UnknownTokenError, shown_type
@@ -28,6 +28,8 @@ class Decoding:
     name: str
     _drops_blank: bool
     """Whether decoding drops a blank at the start of a text."""
+    _special_token_values: frozenset[int]
+    """The ids of the special tokens."""
 
     @property
     @abstractmethod
@@ -44,13 +46,21 @@ class Decoding:
     def _first_decoder(self) -> Decoder | None:
         """The decoder of the first token; None: it writes what it writes elsewhere."""
 
-    def decode(self, tokens: Iterable[int], errors: str = "replace") -> str:
+    def decode(
+        self,
+        tokens: Iterable[int],
+        errors: str = "replace",
+        *,
+        skip_special_tokens: bool = False,
+    ) -> str:
         """Decode token ids to text.
 
         Args:
             tokens: ids; any iterable of int, or an array of integers: of numpy, Arrow, `array`,
                 or what else has a buffer.
             errors: how to handle bytes that are not UTF-8, as in `bytes.decode`.
+            skip_special_tokens: leave out the special tokens, such as `<|im_end|>` after a
+                model's answer; added tokens that are not special stay.
 
         Raises:
             UnknownTokenError: (a KeyError) the encoding has no such id; no id is negative, or
@@ -62,9 +72,11 @@ class Decoding:
         >>> import cutline
         >>> cutline.get_encoding("gpt2").decode([31373, 995])
         'hello world'
+        >>> cutline.get_encoding("gpt2").decode([31373, 995, 50256], skip_special_tokens=True)
+        'hello world'
         """
         try:
-            found = self._text(tokens)
+            found = self._text(self._not_special(tokens) if skip_special_tokens else tokens)
         except (KeyError, OverflowError) as error:
             raise self._unknown_id(error) from None
         except TypeError as error:
@@ -85,6 +97,16 @@ class Decoding:
         """
         joined = self._join(tokens, at_start=True)
         return joined.removeprefix(b" ") if self._drops_blank else joined
+
+    def _not_special(self, tokens: Any) -> Any:
+        """Return ids without those of special tokens."""
+        special = self._special_token_values
+        if not hasattr(tokens, "__array__"):
+            return [one for one in map(index, tokens) if one not in special]
+        import numpy as np
+
+        ids = np.asarray(tokens)
+        return ids[~np.isin(ids, [*special])] if ids.ndim == 1 else tokens
 
     def _text(self, tokens: Iterable[int]) -> str | bytes:
         """Return the text of tokens, or their bytes if these are not valid UTF-8 together."""
@@ -109,10 +131,15 @@ class Decoding:
             raise _no_ids(error, tokens) from None
 
     def decode_batch(
-        self, batch: Sequence[Iterable[int]], *, errors: str = "replace", num_threads: int = 8
+        self,
+        batch: Sequence[Iterable[int]],
+        *,
+        errors: str = "replace",
+        num_threads: int = 8,
+        skip_special_tokens: bool = False,
     ) -> list[str]:
         """Decode many lists of ids with `decode`, in threads; an error notes the list's place."""
-        decode = partial(self.decode, errors=errors)
+        decode = partial(self.decode, errors=errors, skip_special_tokens=skip_special_tokens)
         return _decode_all(decode, batch, num_threads)
 
     def decode_bytes_batch(
@@ -185,11 +212,14 @@ class Decoding:
             starts[1:] = [max(start - shift, 0) for start in starts[1:]]
         return text, starts
 
-    def decode_stream(self, errors: str = "replace") -> DecodeStream:
+    def decode_stream(
+        self, errors: str = "replace", *, skip_special_tokens: bool = False
+    ) -> DecodeStream:
         """Decode ids incrementally: text is returned as soon as its characters are complete.
 
         Args:
             errors: how to handle bytes that are not UTF-8, as in `bytes.decode`.
+            skip_special_tokens: leave out the special tokens, as `decode` does.
 
         Returns:
             A `DecodeStream`: `feed` it ids one by one or in groups, then `finish` it.
@@ -209,6 +239,7 @@ class Decoding:
             errors,
             drops_blank=self._drops_blank,
             decode_first=partial(self._join, at_start=True),
+            choose=self._not_special if skip_special_tokens else None,
         )
 
     def _unknown_id(self, error: KeyError | OverflowError) -> UnknownTokenError:

@@ -119,6 +119,8 @@ def test_decoding_undoes_encoding(name: str) -> None:
     known = "the theme (日本) 한 é 😀\n\n  a"
     tokens = encoding.encode_ordinary(known)
     assert encoding.decode(tokens) == tokenizer.decode(tokens, skip_special_tokens=False)
+    around = [1, *tokens, 2]
+    assert encoding.decode(around, skip_special_tokens=True) == tokenizer.decode(around)
     assert encoding.decode_bytes(tokens).decode() == encoding.decode(tokens)
     stream = encoding.decode_stream()
     assert "".join([*map(stream.feed, tokens), stream.finish()]) == encoding.decode(tokens)

@@ -133,6 +133,18 @@ def test_a_tokenizer_in_the_folder_of_the_first_module_is_fetched(hub: Hub) -> N
     assert cutline.from_pretrained(NAME).max_tokens == 20
 
 
+def test_ranks_in_a_model_file_need_the_pattern(hub: Hub, tmp_path: Path) -> None:
+    plain = cutline.get_encoding("gpt2")
+    plain.save(tmp_path / "some.tiktoken")
+    given: dict[str, Any] = {"pat_str": plain.pat_str, "special_tokens": {"<|endoftext|>": 50256}}
+    for file in ("tiktoken.model", "tokenizer.model"):
+        hub.publish(f"someone/{file[:-6]}", {file: (tmp_path / "some.tiktoken").read_bytes()})
+        found = cutline.from_pretrained(f"someone/{file[:-6]}", **given)
+        assert found.content_hash == plain.content_hash
+        with pytest.raises(TypeError, match=f"{file} does not contain the split pattern: pass"):
+            cutline.from_pretrained(f"someone/{file[:-6]}")
+
+
 # Places that take a name
 
 

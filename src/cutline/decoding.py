@@ -28,6 +28,8 @@ class Decoding:
     name: str
     _drops_blank: bool
     """Whether decoding drops a blank at the start of a text."""
+    _marks_ends: bool
+    """Whether tokens that end a word write a blank there, but for the last one of a text."""
     _special_token_values: frozenset[int]
     """The ids of the special tokens."""
 
@@ -45,6 +47,11 @@ class Decoding:
     @abstractmethod
     def _first_decoder(self) -> Decoder | None:
         """The decoder of the first token; None: it writes what it writes elsewhere."""
+
+    @property
+    @abstractmethod
+    def _word_ends(self) -> frozenset[int]:
+        """The ids of the tokens that end a word, if these write a blank there."""
 
     def decode(
         self,
@@ -110,6 +117,8 @@ class Decoding:
 
     def _text(self, tokens: Iterable[int]) -> str | bytes:
         """Return the text of tokens, or their bytes if these are not valid UTF-8 together."""
+        if self._marks_ends:
+            return self._join(tokens, at_start=True)
         if self._first_decoder is None:
             return self._decoder.text(tokens)
         ids = _sliceable(tokens)
@@ -119,8 +128,12 @@ class Decoding:
         return self._join(ids, at_start=True)
 
     def _join(self, tokens: Iterable[int], *, at_start: bool = False) -> bytes:
-        """Return the bytes of tokens, at the start of a text or not."""
+        """Return the bytes of tokens, at the start of a text or not, and up to its end then."""
         try:
+            if at_start and self._marks_ends:
+                ids = [*tokens]
+                joined = self._decoder.join(ids)
+                return joined[:-1] if ids and ids[-1] in self._word_ends else joined
             if self._first_decoder is None or not at_start:
                 return self._decoder.join(tokens)
             ids = _sliceable(tokens)
@@ -206,6 +219,8 @@ class Decoding:
         starts = self._decoder.starts_of(tokens)
         first = tokens[:1]
         shift = len(self._join(first)) - len(self._join(first, at_start=True))
+        if self._marks_ends:  # a blank at the end of a text
+            shift = 0
         if self._drops_blank and self._join(tokens[:8]).startswith(b" "):
             shift = 1
         if shift:
@@ -238,8 +253,9 @@ class Decoding:
             self._join,
             errors,
             drops_blank=self._drops_blank,
-            decode_first=partial(self._join, at_start=True),
+            decode_first=None if self._marks_ends else partial(self._join, at_start=True),
             choose=self._not_special if skip_special_tokens else None,
+            word_ends=self._word_ends,
         )
 
     def _unknown_id(self, error: KeyError | OverflowError) -> UnknownTokenError:

@@ -208,12 +208,38 @@ def test_ids_decode_alike_in_whatever_they_come(kind: str) -> None:
     assert ours.decode_tokens_bytes(ARRAYS[kind](ids)) == ours.decode_tokens_bytes(plain)
 
 
+@pytest.mark.parametrize("kind", ARRAYS)
+def test_special_tokens_are_skipped_in_whatever_they_come(kind: str) -> None:
+    ours = cutline.Encoding(
+        "x", pat_str=None, mergeable_ranks={bytes([byte]): byte for byte in range(256)},
+        special_tokens={"<a>": 300, "<b>": 999, "<c>": 1 << 14},
+    )  # fmt: skip
+    plain = ARRAYS[kind]([65, 999, 66, 300, 300, 67]) if kind != "range" else range(97, 100)
+    kept = [token for token in map(int, map(index, plain)) if not ours.is_special_token(token)]
+    again = ARRAYS[kind]([65, 999, 66, 300, 300, 67]) if kind != "range" else plain
+    assert ours.decode(again, skip_special_tokens=True) == ours.decode(kept)
+
+
+def test_special_tokens_are_skipped_in_batches_and_streams_too() -> None:
+    ours = cutline.get_encoding("gpt2")
+    end = ours.eot_token
+    batch = [[end, *ours.encode("a b")], [], [end], [*ours.encode("é😀"), end, end]]
+    assert ours.decode_batch(batch, skip_special_tokens=True) == ["a b", "", "", "é😀"]
+    assert ours.decode_batch(batch)[2] == ours.decode([end]) == "<|endoftext|>"
+    for ids, text in zip(batch, ["a b", "", "", "é😀"], strict=True):
+        stream = ours.decode_stream(skip_special_tokens=True)
+        assert "".join([*map(stream.feed, ids), stream.feed(ids[:0]), stream.finish()]) == text
+
+
+@pytest.mark.parametrize("skips", [False, True])
 @pytest.mark.parametrize(
     "tokens",
     [["5"], [5.0], [None], np.array([5.0]), np.array([[5]]), memoryview(b"5").cast("c"), "5"],
 )
-def test_what_is_no_id_is_refused(tokens: Any) -> None:
+def test_what_is_no_id_is_refused(tokens: Any, skips: bool) -> None:
     ours = cutline.get_encoding("o200k_base")
+    with pytest.raises(TypeError, match="tokens must be an iterable of token ids"):
+        ours.decode(tokens, skip_special_tokens=skips)
     for call in (ours.decode, ours.decode_bytes, ours.decode_tokens_bytes):
         with pytest.raises(TypeError):
             call(tokens)

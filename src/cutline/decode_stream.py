@@ -22,6 +22,8 @@ class DecodeStream:
         drops_blank: a blank at the start of a text is dropped.
         decode_first: turns ids at the start of a text into bytes, where the first one writes
             something else there.
+        choose: returns the ids that are decoded, of those that arrive; None: all.
+        word_ends: ids of tokens whose last byte is a blank that the last token does not write.
 
     Raises:
         LookupError: no error handler has that name.
@@ -39,11 +41,14 @@ class DecodeStream:
 
     __slots__ = (
         "_at_start",
+        "_choose",
         "_decode_bytes",
         "_decode_first",
         "_decoder",
         "_drops_blank",
+        "_holds_blank",
         "_is_empty",
+        "_word_ends",
     )
 
     def __init__(
@@ -53,6 +58,8 @@ class DecodeStream:
         *,
         drops_blank: bool = False,
         decode_first: Callable[[Iterable[int]], bytes] | None = None,
+        choose: Callable[[Iterable[int]], Collection[int]] | None = None,
+        word_ends: Collection[int] = (),
     ) -> None:
         if not callable(decode_bytes):
             raise TypeError(
@@ -63,6 +70,9 @@ class DecodeStream:
         self._decode_bytes = decode_bytes
         self._decoder = _Utf8Decoder(errors)
         self._decode_first = decode_first or decode_bytes
+        self._choose = choose
+        self._word_ends = word_ends
+        self._holds_blank = False
         self._drops_blank = self._at_start = drops_blank
         self._is_empty = True
 
@@ -96,8 +106,16 @@ class DecodeStream:
         Cost: linear in the bytes of these tokens.
         """
         ids = _as_ids(tokens)
+        if self._choose is not None:
+            ids = self._choose(ids)
         decoded = (self._decode_first if self._is_empty else self._decode_bytes)(ids)
+        holds_blank = self._holds_blank
+        if self._word_ends and len(ids):
+            *_, last = ids
+            decoded, holds_blank = b" " * holds_blank + decoded, last in self._word_ends
+            decoded = decoded[:-1] if holds_blank else decoded
         text = self._decoder.decode(decoded[self._at_start and decoded.startswith(b" ") :])
+        self._holds_blank = holds_blank
         self._at_start = self._at_start and not decoded
         self._is_empty = self._is_empty and not len(ids)
         return text
@@ -121,6 +139,7 @@ class DecodeStream:
         """
         text = self._decoder.decode(b"", final=True)
         self._at_start, self._is_empty = self._drops_blank, True
+        self._holds_blank = False
         return text
 
 

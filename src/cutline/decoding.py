@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from operator import length_hint
+from operator import index, length_hint
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from cutline.errors import UnknownTokenError, shown_type
@@ -28,6 +28,10 @@ class Decoding:
     name: str
     _drops_blank: bool
     """Whether decoding drops a blank at the start of a text."""
+    _marks_ends: bool
+    """Whether tokens that end a word write a blank there, but for the last one of a text."""
+    _special_token_values: frozenset[int]
+    """The ids of the special tokens."""
 
     @property
     @abstractmethod
@@ -44,13 +48,26 @@ class Decoding:
     def _first_decoder(self) -> Decoder | None:
         """The decoder of the first token; None: it writes what it writes elsewhere."""
 
-    def decode(self, tokens: Iterable[int], errors: str = "replace") -> str:
+    @property
+    @abstractmethod
+    def _word_ends(self) -> frozenset[int]:
+        """The ids of the tokens that end a word, if these write a blank there."""
+
+    def decode(
+        self,
+        tokens: Iterable[int],
+        errors: str = "replace",
+        *,
+        skip_special_tokens: bool = False,
+    ) -> str:
         """Decode token ids to text.
 
         Args:
             tokens: ids; any iterable of int, or an array of integers: of numpy, Arrow, `array`,
                 or what else has a buffer.
             errors: how to handle bytes that are not UTF-8, as in `bytes.decode`.
+            skip_special_tokens: leave out the special tokens, such as `<|im_end|>` after a
+                model's answer; added tokens that are not special stay.
 
         Raises:
             UnknownTokenError: (a KeyError) the encoding has no such id; no id is negative, or
@@ -62,9 +79,11 @@ class Decoding:
         >>> import cutline
         >>> cutline.get_encoding("gpt2").decode([31373, 995])
         'hello world'
+        >>> cutline.get_encoding("gpt2").decode([31373, 995, 50256], skip_special_tokens=True)
+        'hello world'
         """
         try:
-            found = self._text(tokens)
+            found = self._text(self._not_special(tokens) if skip_special_tokens else tokens)
         except (KeyError, OverflowError) as error:
             raise self._unknown_id(error) from None
         except TypeError as error:
@@ -86,8 +105,20 @@ class Decoding:
         joined = self._join(tokens, at_start=True)
         return joined.removeprefix(b" ") if self._drops_blank else joined
 
+    def _not_special(self, tokens: Any) -> Any:
+        """Return ids without those of special tokens."""
+        special = self._special_token_values
+        if not hasattr(tokens, "__array__"):
+            return [one for one in map(index, tokens) if one not in special]
+        import numpy as np
+
+        ids = np.asarray(tokens)
+        return ids[~np.isin(ids, [*special])] if ids.ndim == 1 else tokens
+
     def _text(self, tokens: Iterable[int]) -> str | bytes:
         """Return the text of tokens, or their bytes if these are not valid UTF-8 together."""
+        if self._marks_ends:
+            return self._join(tokens, at_start=True)
         if self._first_decoder is None:
             return self._decoder.text(tokens)
         ids = _sliceable(tokens)
@@ -97,8 +128,12 @@ class Decoding:
         return self._join(ids, at_start=True)
 
     def _join(self, tokens: Iterable[int], *, at_start: bool = False) -> bytes:
-        """Return the bytes of tokens, at the start of a text or not."""
+        """Return the bytes of tokens, at the start of a text or not, and up to its end then."""
         try:
+            if at_start and self._marks_ends:
+                ids = [*tokens]
+                joined = self._decoder.join(ids)
+                return joined[:-1] if ids and ids[-1] in self._word_ends else joined
             if self._first_decoder is None or not at_start:
                 return self._decoder.join(tokens)
             ids = _sliceable(tokens)
@@ -109,10 +144,15 @@ class Decoding:
             raise _no_ids(error, tokens) from None
 
     def decode_batch(
-        self, batch: Sequence[Iterable[int]], *, errors: str = "replace", num_threads: int = 8
+        self,
+        batch: Sequence[Iterable[int]],
+        *,
+        errors: str = "replace",
+        num_threads: int = 8,
+        skip_special_tokens: bool = False,
     ) -> list[str]:
         """Decode many lists of ids with `decode`, in threads; an error notes the list's place."""
-        decode = partial(self.decode, errors=errors)
+        decode = partial(self.decode, errors=errors, skip_special_tokens=skip_special_tokens)
         return _decode_all(decode, batch, num_threads)
 
     def decode_bytes_batch(
@@ -179,17 +219,22 @@ class Decoding:
         starts = self._decoder.starts_of(tokens)
         first = tokens[:1]
         shift = len(self._join(first)) - len(self._join(first, at_start=True))
+        if self._marks_ends:  # a blank at the end of a text
+            shift = 0
         if self._drops_blank and self._join(tokens[:8]).startswith(b" "):
             shift = 1
         if shift:
             starts[1:] = [max(start - shift, 0) for start in starts[1:]]
         return text, starts
 
-    def decode_stream(self, errors: str = "replace") -> DecodeStream:
+    def decode_stream(
+        self, errors: str = "replace", *, skip_special_tokens: bool = False
+    ) -> DecodeStream:
         """Decode ids incrementally: text is returned as soon as its characters are complete.
 
         Args:
             errors: how to handle bytes that are not UTF-8, as in `bytes.decode`.
+            skip_special_tokens: leave out the special tokens, as `decode` does.
 
         Returns:
             A `DecodeStream`: `feed` it ids one by one or in groups, then `finish` it.
@@ -208,7 +253,9 @@ class Decoding:
             self._join,
             errors,
             drops_blank=self._drops_blank,
-            decode_first=partial(self._join, at_start=True),
+            decode_first=None if self._marks_ends else partial(self._join, at_start=True),
+            choose=self._not_special if skip_special_tokens else None,
+            word_ends=self._word_ends,
         )
 
     def _unknown_id(self, error: KeyError | OverflowError) -> UnknownTokenError:

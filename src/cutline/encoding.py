@@ -85,6 +85,7 @@ class Encoding(Properties, Cutting, Decoding):
         "_drops_blank",
         "_make_decoder",
         "_make_spec",
+        "_marks_ends",
         "_memo",
         "_pickled",
         "_pipeline",
@@ -294,6 +295,7 @@ class Encoding(Properties, Cutting, Decoding):
             ("_drops_blank", pipeline is not None and pipeline.drops_blank),
             ("_make_decoder", make_decoder),
             ("_make_spec", make_spec),
+            ("_marks_ends", pipeline is not None and pipeline.spec.marks_word_ends),
             ("_pipeline", pipeline),
             ("_special_tokens", special_tokens),
             ("_special_finder", SpecialFinder(special_tokens)),
@@ -721,6 +723,18 @@ class Encoding(Properties, Cutting, Decoding):
         make = partial(word_decoder, self._spec, is_first=True)
         decoder: Decoder = self._remember("first decoder", make)
         return decoder
+
+    @property
+    def _word_ends(self) -> frozenset[int]:
+        if not self._marks_ends:
+            return frozenset()
+
+        def make() -> frozenset[int]:
+            rows = self._spec.bytes_by_id().items()
+            return frozenset(number for number, token in rows if token.endswith(b" "))
+
+        ends: frozenset[int] = self._remember("word ends", make)
+        return ends
 
     @property
     def _decoder_of_normalized(self) -> Decoder:

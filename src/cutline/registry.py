@@ -216,15 +216,32 @@ def load(
     """
     from pathlib import Path
 
-    from cutline.pretrained.side_files import read_facts
-
     if not isinstance(path, str | PathLike):
         raise TypeError(f"path must be a str or a path, got {type(path).__name__}")
     path = Path(path)
-    facts = read_facts(path) if path.is_dir() else None
+    source = {"path": str(path.absolute())}
+    if path.is_dir():
+        return _load_folder(path, source, pat_str, special_tokens, name)
     if not path.exists():
         raise FileNotFoundError(ENOENT, _missing(str(path)), str(path))
-    return _load(path, {"path": str(path.absolute())}, facts, pat_str, special_tokens, name)
+    return _load(path, source, None, pat_str, special_tokens, name)
+
+
+def _load_folder(
+    folder: Path,
+    source: dict[str, Any],
+    pat_str: str | EllipsisType | None,
+    special_tokens: Mapping[str, int] | None,
+    name: str | None,
+) -> Encoding:
+    """Load the tokenizer of a model, from its folder or from that of its first module."""
+    from cutline.formats.reading import TOKENIZER_FILES
+    from cutline.pretrained.side_files import module_of_tokenizer, read_facts
+
+    module = module_of_tokenizer(folder, [first for first, *_ in TOKENIZER_FILES])
+    facts = read_facts(folder, module)
+    name = folder.absolute().name if name is None else name
+    return _load(folder / module, source, facts, pat_str, special_tokens, name)
 
 
 def _missing(path: str) -> str:

@@ -73,15 +73,15 @@ def _trained(across_words: bool) -> str:
 
 
 def with_runs(document: dict[str, Any]) -> None:
-    """Put tokens of blanks and of newlines before all others, the longest first, as Gemma has."""
+    """Put tokens of blanks, lines and tabs before all others, the longest first, as Gemma has."""
     model = document["model"]
     vocab, first = model["vocab"], []
     model["merges"] = [
-        pair for pair in map(list, model["merges"]) if not {*"".join(pair)} & {"\n"}
+        pair for pair in map(list, model["merges"]) if not {*"".join(pair)} & {"\n", "\t"}
         and BLANK * 2 not in "".join(pair) and BLANK not in "".join(pair)[1:]
     ]  # fmt: skip
     for length in range(7, 1, -1):
-        for one in ("\n", BLANK):
+        for one in ("\n", "\t", BLANK):
             vocab.setdefault(one * length, max(vocab.values()) + 1)
             first += [[one * n, one * (length - n)] for n in range(length - 1, 0, -1)]
     model["merges"] = first + model["merges"]
@@ -106,6 +106,7 @@ CONFIGURATIONS: dict[str, dict[str, Any]] = {
         "fallback": False,
     },
     "gemma": {"normalizer": [REPLACE], "pre_tokenizer": SPLIT},
+    "gemma 2, whose tab has no byte": {"normalizer": [REPLACE], "runs": True, "no_bytes": "\t"},
     "gemma, across words": {"normalizer": [REPLACE], "across": True},
     "gemma 3": {"normalizer": [REPLACE], "runs": True},
     "gemma 3, runs are added": {
@@ -176,7 +177,8 @@ def make_document(name: str) -> str:
     fallback = options.get("fallback", True)
     if fallback:
         first = max(model["vocab"].values()) + 1
-        model["vocab"] |= {f"<0x{byte:02X}>": first + byte for byte in range(256)}
+        several = [byte for byte in range(256) if chr(byte) not in options.get("no_bytes", "")]
+        model["vocab"] |= {f"<0x{byte:02X}>": first + n for n, byte in enumerate(several)}
     model |= {"byte_fallback": fallback, "fuse_unk": options.get("fuse", True)}
     document["normalizer"] = (
         {"type": "Sequence", "normalizers": options["normalizer"]}

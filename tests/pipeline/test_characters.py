@@ -119,6 +119,8 @@ def test_decoding_undoes_encoding(name: str) -> None:
     known = "the theme (日本) 한 é 😀\n\n  a"
     tokens = encoding.encode_ordinary(known)
     assert encoding.decode(tokens) == tokenizer.decode(tokens, skip_special_tokens=False)
+    around = [1, *tokens, 2]
+    assert encoding.decode(around, skip_special_tokens=True) == tokenizer.decode(around)
     assert encoding.decode_bytes(tokens).decode() == encoding.decode(tokens)
     stream = encoding.decode_stream()
     assert "".join([*map(stream.feed, tokens), stream.finish()]) == encoding.decode(tokens)
@@ -215,7 +217,8 @@ def test_without_tokens_for_bytes_characters_are_unknown(fuses: bool) -> None:
 CHANGES: dict[str, Any] = {
     "ignore_merges": lambda document: document["model"].update(ignore_merges=True),
     "U+2581, is no token": lambda document: _without_blank(document),
-    "<0x41> to fall back": lambda document: document["model"]["vocab"].pop("<0x41>"),
+    "<0x01> to fall back": lambda document: document["model"]["vocab"].pop("<0x01>"),
+    "<0xC3> to fall back": lambda document: document["model"]["vocab"].pop("<0xC3>"),
     "Digits": lambda document: document.update(pre_tokenizer={"type": "Digits"}),
     "CTC": lambda document: document.update(decoder={"type": "CTC"}),
     "drops a blank of each": lambda document: document.update(

@@ -60,6 +60,34 @@ def test_ids_slices_and_cuts_are_those_of_tokenizers(kind: str, seed: int) -> No
         assert all(without_special(tokenizer, text[start:end]) > budget for end in later), text
 
 
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if not kind.startswith("subwords")])
+def test_tokens_decode_as_in_tokenizers_but_for_no_blank_at_the_end(kind: str) -> None:
+    tokenizer = trained(kind, 1)
+    encoding = cutline.Encoding.from_tokenizers(tokenizer)
+    chooser, last = random.Random(kind), tokenizer.get_vocab_size() - 1
+    for _ in range(300):
+        tokens = [chooser.randint(0, last) for _ in range(chooser.randint(0, 6))]
+        if chooser.random() < 0.5:
+            tokens = ids(tokenizer, "".join(chooser.choices(PARTS, k=5)))
+        written = tokenizer.decode(tokens, skip_special_tokens=False)
+        assert encoding.decode(tokens) == encoding.decode(iter(tokens)) == written
+        assert encoding.decode_bytes(tokens) == written.encode()
+        assert encoding.decode_with_offsets(tokens)[0] == written
+        assert encoding.decode(tokens, skip_special_tokens=True) == tokenizer.decode(tokens)
+        stream = encoding.decode_stream()
+        for _ in range(2):
+            assert "".join([*map(stream.feed, tokens), stream.finish()]) == written
+        at = chooser.randint(0, len(tokens))
+        parts = [stream.feed(tokens[:at]), stream.feed([]), stream.feed(tokens[at:])]
+        assert "".join([*parts, stream.finish()]) == written
+
+
+def test_offsets_of_decoded_tokens_are_where_words_begin() -> None:
+    tokenizer = made([("a", f"b{SUFFIX}")], ["a", f"b{SUFFIX}"])
+    encoding = cutline.Encoding.from_tokenizers(tokenizer)
+    assert encoding.decode_with_offsets([3, 3, 1, 2]) == ("ab ab ab", [0, 3, 6, 7])
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_chunks_are_counted_and_appended_texts_too(kind: str, corpus: str) -> None:
     tokenizer, text = trained(kind, 3), corpus[:8_000]

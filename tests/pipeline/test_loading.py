@@ -13,7 +13,7 @@ import cutline
 from cutline.errors import UnsupportedPatternError, VocabularyError
 from tests.conftest import exhaustive, short_or_long
 from tests.oracles import DISTINCT
-from tests.pipeline.families import AddedToken, added, build, sequence, tokenizers
+from tests.pipeline.families import AddedToken, added, build, sequence, texts_with, tokenizers
 from tests.texts import NAMED_TEXTS, random_texts
 
 processors = tokenizers.processors
@@ -214,6 +214,22 @@ def test_ranks_converted_with_all_splits_of_each_token_load(name: str, tmp_path:
     assert encoding._special_tokens == packaged._special_tokens
 
 
+@pytest.mark.parametrize("name", ["gpt 2", "qwen 2.5", "clip", "subwords"])
+def test_byte_fallback_changes_nothing_where_all_bytes_are_tokens(
+    name: str, tmp_path: Path
+) -> None:
+    document = document_of(name)
+    model = document["model"]
+    model["byte_fallback"], document["added_tokens"] = True, []
+    new = (f"<0x{byte:02X}>" for byte in (0x41, 0xC3, 0xE2))
+    model["vocab"] |= {text: 9000 + n for n, text in enumerate(new)}
+    encoding = loaded(document, tmp_path)
+    tokenizer = tokenizers.Tokenizer.from_str(json.dumps(document))
+    for text in [*texts_with(tokenizer, 97, 300), "A<0x41>\x00\x7f\xad\U0010ffff\u2028\U0001f600"]:
+        found = tokenizer.encode(text, add_special_tokens=False).ids
+        assert encoding.encode(text, allowed_special="all") == found
+
+
 @pytest.mark.parametrize("name", ["qwen 2.5", "gpt neox, olmo", "deepseek v3", "starcoder"])
 @short_or_long("most", 30_000, 300_000)
 def test_tokens_spans_and_chunks_of_corpora_are_those_of_tokenizers(
@@ -265,7 +281,9 @@ def splits(*patterns: str) -> Change:
 
 
 REFUSED: dict[str, tuple[Change, str]] = {
-    "SentencePiece": (setting("model.byte_fallback", True), "byte_fallback is true"),
+    "byte fallback": (
+        setting("decoder", {"type": "ByteFallback"}), 'decoder is {"type": "ByteFallback"}',
+    ),
     "words with blanks": (
         setting("model.end_of_word_suffix", "</w>"), "a blank is written for it here, but words",
     ),

@@ -13,7 +13,8 @@ from tests.kernels.encoders import NO_CACHES, SMALLEST_CACHES
 from tests.pipeline.characters import BLANK, CONFIGURATIONS, make_document, tokenizers
 
 BY_RUNS = [
-    "llama 2", "mistral", "gemma", "gemma 3", "gemma 3, runs are added", "runs and a prefix",
+    "llama 2", "mistral", "gemma", "gemma 2, whose tab has no byte", "gemma 3",
+    "gemma 3, runs are added", "runs and a prefix",
     "words apart", "words apart, no prefix", "words apart, runs", "added tokens and a prefix",
     "added after the first", "gemma 3, some runs are added", "masks of all texts",
     "a .model, as transformers 5 reads it", "nllb", "nllb, as converted", "seamless",

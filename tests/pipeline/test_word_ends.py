@@ -75,7 +75,7 @@ def test_some_random_merges_are_read() -> None:
     assert encoding.count("aba") == 1
     assert encoding.count("abab") == 2
     assert encoding.intervals("aba").count(0, 2) == 1
-    assert encoding.decode(encoding.encode("aba, ab")) == "aba , ab "
+    assert encoding.decode(encoding.encode("aba, ab")) == "aba , ab"
     assert encoding.decode_single_token_bytes(tokenizer.token_to_id(f"aba{SUFFIX}")) == b"aba "
 
 

@@ -83,11 +83,21 @@ def published(**others: Any) -> dict[str, Any]:
     }
 
 
+def in_module(module: str, **others: Any) -> dict[str, Any]:
+    """The same as an older sentence-transformers writes it: in the folder of the first module."""
+    own = ("config_sentence_transformers.json", "README.md")
+    listed = [{"idx": 0, "name": "0", "path": module}, {"idx": 1, "name": "1", "path": "1_Pooling"}]
+    files = published(**others)
+    moved = {name if name in own else f"{module}/{name}": files[name] for name in files}
+    return {**moved, "modules.json": json.dumps(listed), "config.json": {"__version__": "0.3.9"}}
+
+
 def write(folder: Path, files: dict[str, Any]) -> Path:
     """Write the files of a model into a folder."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, value in files.items():
         content = json.dumps(value) if isinstance(value, dict) else value
         data = content.encode() if isinstance(content, str) else content
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(data)
     return folder

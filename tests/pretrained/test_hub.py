@@ -19,7 +19,7 @@ from cutline.pretrained import FILE_ENDINGS
 from cutline.pretrained.hub import TO_CONVERT
 from cutline.pretrained.side_files import SIDE_FILES
 from tests.pretrained.hub_server import TOKEN, Hub, Model
-from tests.pretrained.made import MINILM, TEXT, bpe, published, word_piece, write
+from tests.pretrained.made import MINILM, TEXT, bpe, in_module, published, word_piece, write
 
 NAME = "someone/small-model"
 
@@ -116,6 +116,33 @@ def test_the_first_kind_of_file_that_a_model_has_is_taken(hub: Hub, tmp_path: Pa
     ).content_hash == (plain.content_hash)
     with pytest.raises(TypeError, match="does not contain the split pattern: pass pat_str="):
         cutline.from_pretrained("someone/ranks")
+
+
+def test_a_tokenizer_in_the_folder_of_the_first_module_is_fetched(hub: Hub) -> None:
+    commit = hub.publish(NAME, in_module("0_StaticEmbedding"))
+    own = ["modules.json", "config_sentence_transformers.json"]
+    inner = ["tokenizer.json", *(file for file in SIDE_FILES if file not in own)]
+    for given in ({}, {"revision": commit}, {"local_files_only": True}):
+        model = cutline.from_pretrained(NAME, **given)
+        assert model.encode_ordinary(TEXT) == ids(bpe(), TEXT)
+        assert (model.name, model.max_tokens) == (NAME, 256)
+        assert model.prompts["query"] == "query: "
+    assert sorted(hub.fetched()) == sorted([*own, *(f"0_StaticEmbedding/{file}" for file in inner)])
+    assert cutline.wrap(NAME).max_tokens == 256
+    hub.publish(NAME, in_module("a/b", **{"sentence_bert_config.json": {"max_seq_length": 20}}))
+    assert cutline.from_pretrained(NAME).max_tokens == 20
+
+
+def test_ranks_in_a_model_file_need_the_pattern(hub: Hub, tmp_path: Path) -> None:
+    plain = cutline.get_encoding("gpt2")
+    plain.save(tmp_path / "some.tiktoken")
+    given: dict[str, Any] = {"pat_str": plain.pat_str, "special_tokens": {"<|endoftext|>": 50256}}
+    for file in ("tiktoken.model", "tokenizer.model"):
+        hub.publish(f"someone/{file[:-6]}", {file: (tmp_path / "some.tiktoken").read_bytes()})
+        found = cutline.from_pretrained(f"someone/{file[:-6]}", **given)
+        assert found.content_hash == plain.content_hash
+        with pytest.raises(TypeError, match=f"{file} does not contain the split pattern: pass"):
+            cutline.from_pretrained(f"someone/{file[:-6]}")
 
 
 # Places that take a name

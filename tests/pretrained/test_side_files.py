@@ -9,7 +9,7 @@ import pytest
 
 import cutline
 from cutline.pretrained.side_files import read_facts
-from tests.pretrained.made import MINILM, TEXT, bpe, published, write
+from tests.pretrained.made import MINILM, TEXT, bpe, in_module, published, write
 
 SENTENCES = "sentence_bert_config.json"
 TOKENIZER = "tokenizer_config.json"
@@ -150,6 +150,32 @@ def test_a_folder_is_a_model_and_a_file_a_tokenizer(tmp_path: Path) -> None:
     assert cutline.get_encoding("gpt2").max_tokens is None
     model.prompts["query"] = "changed"
     assert model.prompts["query"] == "query: "
+
+
+def test_a_tokenizer_in_the_folder_of_the_first_module_is_found(tmp_path: Path) -> None:
+    folder = write(tmp_path / "static-model", in_module("0_Transformer"))
+    for model in (cutline.load(folder), cutline.from_pretrained(folder), cutline.wrap(folder)):
+        assert (model.name, model.max_tokens) == ("static-model", 256)
+        assert model.prompts == {"query": "query: ", "passage": "passage: "}
+        assert model.count("Wood glue") == cutline.load(write(tmp_path / "x", published())).count(
+            "Wood glue"
+        )
+    # That of the model's own folder comes first, with the limit that is there.
+    write(folder, {"tokenizer.json": bpe().to_str()})
+    assert cutline.load(folder).max_tokens is None
+
+
+@pytest.mark.parametrize(
+    "modules",
+    ["", "{}", "[]", "[1]", '[{"path": 1}]', '[{"path": "../other"}]', '[{"path": "/other"}]',
+     '[{"path": "."}]', '[{"path": "a/../../other"}]', '[{"path": "1_Pooling"}]', "[" * 99_999],
+)  # fmt: skip
+def test_modules_elsewhere_are_no_part_of_a_model(tmp_path: Path, modules: str) -> None:
+    write(tmp_path / "other", published())
+    folder = write(tmp_path / "model", {"modules.json": modules, "1_Pooling/config.json": {}})
+    for load in (cutline.load, cutline.wrap):
+        with pytest.raises(FileNotFoundError, match=r"a folder without tokenizer\.json"):
+            load(folder)
 
 
 def test_limits_and_prompts_survive_pickles_and_native_files(tmp_path: Path) -> None:

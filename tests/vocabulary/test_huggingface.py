@@ -334,7 +334,6 @@ REFUSED: dict[str, tuple[Callable[[dict[str, Any]], None], str]] = {
     "no model": (changed("model", to=None), "model is null"),
     "other model": (changed("model", "type", to="Unigram"), 'model: type is "Unigram"'),
     "dropout": (changed("model", "dropout", to=0.1), "model: dropout is 0.1"),
-    "byte fallback": (changed("model", "byte_fallback", to=True), "model: byte_fallback is true"),
     "no vocabulary": (changed("model", "vocab", to=None), "vocab contains null"),
     "a fraction as id": (changed("model", "vocab", "a", to=1.5), "vocab: token 'a' has id 1.5"),
     "no merges": (changed("model", "merges", to={}), "model: merges is {}"),

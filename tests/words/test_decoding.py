@@ -49,6 +49,10 @@ def test_tokens_are_joined_as_tokenizers_joins_them(kind: str, decoder: str) -> 
         assert encoding.decode_with_offsets(ids)[0] == expected
         stream = encoding.decode_stream()
         assert "".join([*map(stream.feed, ids), stream.finish()]) == expected
+        skipped = oracle.decode(ids, skip_special_tokens=True)
+        assert encoding.decode(ids, skip_special_tokens=True) == skipped
+        stream = encoding.decode_stream(skip_special_tokens=True)
+        assert "".join([*map(stream.feed, ids), stream.finish()]) == skipped
 
 
 @pytest.mark.parametrize("decoder", DECODERS)

@@ -77,7 +77,7 @@ def read_characters(
         VocabularyError: it is not equivalent to merging by rank of tokens; says why.
     """
     known = _known_characters(model)
-    fallback = _fallback(model)
+    fallback = _fallback(model, known)
     stand_ins = _free_characters(known, _N_BYTES - _FIRST_LONG if fallback else 1)
     numbers, texts = model.ids.numbers, model.ids.texts
     first_inner = max([int(numbers.max(initial=0)), *added.values()]) + 1
@@ -111,7 +111,7 @@ def read_characters(
     others = np.array([*fallback, *added.values()], dtype=np.int64)
     made_ids = set(others[np.isin(others, vocabulary.ids)].tolist())
     for byte, token_id in enumerate(fallback):
-        if token_id not in made_ids:
+        if token_id not in made_ids and token_id >= 0:
             meanings[token_id] = bytes([byte])
             made_ids.add(token_id)
     for place in np.flatnonzero(unmade).tolist():
@@ -140,18 +140,26 @@ def _known_characters(model: MergeModel) -> dict[str, int]:
     return known
 
 
-def _fallback(model: MergeModel) -> list[int]:
-    """Return the ids of the tokens for single bytes; none without byte fallback, or if none are."""
+def _fallback(model: MergeModel, known: Mapping[str, int]) -> list[int]:
+    """Return the ids of the tokens for single bytes; none without byte fallback, or if none are.
+
+    An ASCII character that is a token needs none, as the tab of Gemma, which has the id of its
+    byte: -1.
+    """
     if not model.byte_fallback:
         return []
     places = _byte_places(model)
     missing = np.flatnonzero(places < 0)
     if missing.size == len(places):
         return []  # all characters that are no tokens are unknown
-    if missing.size:
-        name = _BYTE_NAMES[int(missing[0])]
-        raise _refusal(model, f"there is no token {name} to fall back to")
-    found: list[int] = model.ids.numbers[places].tolist()
+    for byte in missing.tolist():
+        if byte >= _FIRST_LONG or chr(byte) not in known:
+            raise _refusal(
+                model,
+                f"there is no token {_BYTE_NAMES[byte]} to fall back to, and other bytes have one",
+            )
+    numbers = np.append(model.ids.numbers, -1)
+    found: list[int] = numbers[places].tolist()
     return found
 
 

@@ -43,6 +43,7 @@ TOKENIZER_FILES: Final = (
     ("vocab.json", "merges.txt"),
     ("tokenizer.model", CONFIG_NAME, ADDED_NAME),
     (VOCAB_NAME, *BESIDE_VOCAB),
+    ("tiktoken.model",),
     ("*.tiktoken",),
 )
 """The files in which a model's folder has its tokenizer, the most complete first."""

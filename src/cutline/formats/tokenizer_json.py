@@ -184,14 +184,14 @@ def trims_of(processors: Iterable[Part]) -> tuple[bool, ...]:
 def check_byte_level(parsed: TokenizerJson, source: str) -> None:
     """Refuse what a model over bytes cannot have.
 
+    It may have `byte_fallback`, which changes nothing: all 256 bytes must be tokens anyway.
+
     Raises:
-        VocabularyError: names the decoder or the setting.
+        VocabularyError: names the decoder.
     """
     for decoder in parsed.decoders:
         if decoder["type"] in _OTHER_DECODERS:
             raise refused(source, "decoder", decoder)
-    if parsed.model.byte_fallback:
-        raise refused(source, "model: byte_fallback", True)
 
 
 def checked_ids(part: Any, source: str) -> TokenIds:

@@ -378,6 +378,7 @@ def _ids_of_characters(spec: TokenizerSpec, last: Spell | Unknown) -> dict[str, 
     meanings = spec.characters.meanings
     added = {token.id: token.content for token in spec.added_tokens}
     stand_ins = set(last.stand_ins)
+    merged = {part for pair in _merges(spec) for part in pair if len(part) == 1}
     names: dict[int, str] = {}
     falls_back = isinstance(last, Spell)
     bytes_seen = set()
@@ -393,7 +394,8 @@ def _ids_of_characters(spec: TokenizerSpec, last: Spell | Unknown) -> dict[str, 
         text = _with_blank_marks(token)
         if text in stand_ins:
             continue  # its id has a meaning
-        if falls_back and len(token) == 1 and token[0] not in bytes_seen:
+        # A byte's token merges with nothing; Gemma's tab, whose byte has none, does.
+        if falls_back and len(token) == 1 and token[0] not in bytes_seen and text not in merged:
             text = f"<0x{token[0]:02X}>"
         names[number] = text
     return {names[number]: number for number in sorted(names)}

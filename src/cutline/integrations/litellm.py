@@ -48,5 +48,4 @@ class _Tokenizer:
 
     def decode(self, ids: Sequence[int], skip_special_tokens: bool = True) -> str:
         """Return the text of ids."""
-        skips = self._encoding.is_special_token if skip_special_tokens else lambda _: False
-        return self._encoding.decode([i for i in ids if not skips(i)])
+        return self._encoding.decode(ids, skip_special_tokens=skip_special_tokens)

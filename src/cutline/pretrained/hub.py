@@ -12,7 +12,13 @@ from typing import Any, Final, NamedTuple
 from cutline.errors import HubError, UnknownEncodingError, shown
 from cutline.extras import need
 from cutline.pretrained import FILE_ENDINGS
-from cutline.pretrained.side_files import SIDE_FILES, ModelFacts, read_facts
+from cutline.pretrained.side_files import (
+    MODULES,
+    ModelFacts,
+    first_module,
+    places_of_side_files,
+    read_facts,
+)
 from cutline.version import __version__
 
 __all__ = ["TO_CONVERT", "Snapshot", "convert_hint", "fetch", "fetch_files", "local_path"]
@@ -43,7 +49,8 @@ class Snapshot(NamedTuple):
     """The files of one commit.
 
     Attributes:
-        folder: the folder in the cache; it may have further files, of other programs.
+        folder: the folder in the cache, or that of the module with the tokenizer in it; it may
+            have further files, of other programs.
         commit: the commit's hash.
         facts: what its side files say; nothing if one of them may be missing, as after another
             program filled the cache.
@@ -67,7 +74,9 @@ def fetch(
     Args:
         name: such as "BAAI/bge-m3".
         groups: files that contain a tokenizer together; of the first group whose first file
-            the model has, all are fetched. That one may be a pattern, such as "*.tiktoken".
+            the model has, all are fetched; if it has none, of the first that the first module of
+            sentence-transformers has. The first file may be a pattern, such as "*.tiktoken",
+            which is looked for last.
         revision: as for `cutline.from_pretrained`.
         token: as for `cutline.from_pretrained`.
         local_files_only: as for `cutline.from_pretrained`.
@@ -82,20 +91,49 @@ def fetch(
     Cost: one request if the files are in the cache, none if `revision` is a commit besides.
     """
     model = _Model(name, revision or "main", token, local_files_only)
-    for first, *others in groups:
-        file = model.first_of(first) if "*" in first else model.file(first)
-        if file is not None:
-            # From here on, nothing is mixed with files of a newer commit.
-            model.revision = file.parent.name
-            for other in others:
-                model.file(other)
-            facts = read_facts(file.parent) if _has_side_files(model) else ModelFacts()
-            return Snapshot(file.parent, model.revision, facts)
+    named = [group for group in groups if "*" not in group[0]]
+    found = _fetch_first(model, named) or _fetch_from_module(model, named)
+    found = found or _fetch_first(model, [group for group in groups if group not in named])
+    if found is not None:
+        return found
     hint = next((convert_hint(one, name) for one in TO_CONVERT if model.has(one)), "")
     raise UnknownEncodingError(
         f"the model {name!r} has no tokenizer: none of the files "
         f"{', '.join(group[0] for group in groups)}{hint}"
     )
+
+
+def _fetch_first(
+    model: "_Model", groups: Sequence[Sequence[str]], module: str = ""
+) -> Snapshot | None:
+    """Fetch the first group that a model has, from the folder of a module; None: it has none."""
+    within = f"{module}/" if module else ""
+    for first, *others in groups:
+        place = within + first
+        file = model.first_of(place) if "*" in first else model.file(place)
+        if file is not None:
+            inner = file.parent
+            folder = inner.parents[len(Path(module).parts) - 1] if module else inner
+            # From here on, nothing is mixed with files of a newer commit.
+            model.revision = folder.name
+            for other in others:
+                model.file(within + other)
+            knows = _has_side_files(model, module)
+            facts = read_facts(folder, module) if knows else ModelFacts()
+            return Snapshot(inner, model.revision, facts)
+    return None
+
+
+def _fetch_from_module(model: "_Model", groups: Sequence[Sequence[str]]) -> Snapshot | None:
+    """Fetch the first group that a model's first module has; None: it has no modules, or none."""
+    try:
+        listed = model.file(MODULES)
+    except NotCachedError:  # as where an earlier version fetched what matches a pattern
+        return None
+    if listed is None or not (module := first_module(listed.parent)):
+        return None
+    model.revision = listed.parent.name
+    return _fetch_first(model, groups, module)
 
 
 def convert_hint(file: str, model: str) -> str:
@@ -138,11 +176,11 @@ def fetch_files(
     return folders[0]
 
 
-def _has_side_files(model: "_Model") -> bool:
+def _has_side_files(model: "_Model", module: str) -> bool:
     """Fetch the side files. Returns whether each is there, or known not to exist."""
     try:
-        for name in SIDE_FILES:
-            model.file(name)
+        for place in places_of_side_files(module):
+            model.file(place)
     except NotCachedError:
         return False
     return True

@@ -4,13 +4,22 @@ docs/models.md, "The limit", says which file decides.
 """
 
 import json
-from collections.abc import Mapping
-from pathlib import Path
+from collections.abc import Mapping, Sequence
+from pathlib import Path, PurePosixPath
 from typing import Any, Final, NamedTuple
 
 from cutline.errors import VocabularyError
 
-__all__ = ["SIDE_FILES", "ModelFacts", "SideFile", "read_facts"]
+__all__ = [
+    "MODULES",
+    "SIDE_FILES",
+    "ModelFacts",
+    "SideFile",
+    "first_module",
+    "module_of_tokenizer",
+    "places_of_side_files",
+    "read_facts",
+]
 
 _SENTENCES: Final = "sentence_bert_config.json"
 _PROMPTS: Final = "config_sentence_transformers.json"
@@ -18,6 +27,9 @@ _TOKENIZER: Final = "tokenizer_config.json"
 _MODEL: Final = "config.json"
 
 SIDE_FILES: Final = (_SENTENCES, _PROMPTS, _TOKENIZER, _MODEL)
+
+MODULES: Final = "modules.json"
+"""sentence-transformers' list of a model's modules, each in a folder; "" is the model's own."""
 
 _UNLIMITED: Final = 10**20
 """transformers writes 1e30 for "no limit", and takes every number above this one so."""
@@ -46,14 +58,64 @@ class ModelFacts(NamedTuple):
     prompts: Mapping[str, str] = {}  # nobody changes a mapping
 
 
-def read_facts(folder: Path) -> ModelFacts:
-    """Read the side files that a folder has.
+def first_module(folder: Path) -> str:
+    """Return the folder of the module that reads a text, in that of its model; "": none is named.
+
+    Raises:
+        OSError: the list of modules cannot be read.
+    """
+    path = folder / MODULES
+    if not path.is_file():
+        return ""
+    try:
+        modules = json.loads(path.read_bytes())
+    except (ValueError, RecursionError):
+        return ""  # nothing else needs it
+    match modules:
+        case [{"path": str() as module}, *_] if _is_inside(PurePosixPath(module)):
+            return module
+    return ""
+
+
+def _is_inside(path: PurePosixPath) -> bool:
+    return bool(path.parts) and not path.is_absolute() and ".." not in path.parts
+
+
+def module_of_tokenizer(folder: Path, patterns: Sequence[str]) -> str:
+    """Return the folder of a model's first module if only that has a tokenizer, or else "".
+
+    Args:
+        folder: the model's.
+        patterns: names of files that have a tokenizer.
+    """
+    if _has_any(folder, patterns):
+        return ""
+    module = first_module(folder)
+    return module if _has_any(folder / module, patterns) else ""
+
+
+def _has_any(folder: Path, patterns: Sequence[str]) -> bool:
+    return any(any(folder.glob(pattern)) for pattern in patterns)
+
+
+def places_of_side_files(module: str = "") -> list[str]:
+    """List the side files, in the order of `SIDE_FILES`: prompts are beside the modules."""
+    return [name if name == _PROMPTS or not module else f"{module}/{name}" for name in SIDE_FILES]
+
+
+def read_facts(folder: Path, module: str = "") -> ModelFacts:
+    """Read the side files that a model has.
+
+    Args:
+        folder: the model's.
+        module: the folder in it that has the tokenizer.
 
     Raises:
         VocabularyError: one is damaged; names it and the key.
         OSError: one cannot be read.
     """
-    sentences, prompts, tokenizer, model = (SideFile(folder / name) for name in SIDE_FILES)
+    places = places_of_side_files(module)
+    sentences, prompts, tokenizer, model = (SideFile(folder / place) for place in places)
     truncated_at = sentences.number("max_seq_length")
     if truncated_at is None:
         truncated_at = tokenizer.number("model_max_length")

@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 
 from cutline.errors import VocabularyError
 from cutline.pretrained.hub import TO_CONVERT, convert_hint, fetch, local_path
-from cutline.pretrained.side_files import ModelFacts, read_facts
+from cutline.pretrained.side_files import ModelFacts, module_of_tokenizer, read_facts
 from cutline.vocabulary.names import need_hub_name
 from cutline.wrapping.processor import Processor
 
@@ -41,7 +41,9 @@ def open_tokenizer(name: str | PathLike[str]) -> Opened:
         found = fetch(str(name), [(file,) for file in _FILES])
         return Opened(_read(_file_in(found.folder)), str(name), found.facts)
     if path.is_dir():
-        return Opened(_read(_file_in(path)), path.absolute().name, read_facts(path))
+        module = module_of_tokenizer(path, _FILES)
+        tokenizer = _read(_file_in(path / module))
+        return Opened(tokenizer, path.absolute().name, read_facts(path, module))
     return Opened(_read(path), path.stem, ModelFacts())
 
 

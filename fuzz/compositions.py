@@ -74,12 +74,14 @@ def replace(rng: random.Random, old: str | None = None, new: str | None = None) 
     return {"type": "Replace", "pattern": pattern, "content": content}
 
 
+ENDS = {"type": "Replace", "pattern": {"Regex": r"\A +| +\z"}, "content": ""}
 NORMALIZERS: tuple[Callable[[random.Random], Part], ...] = (
     *(lambda rng, form=form: {"type": form} for form in FORMS),
     lambda rng: {"type": "Lowercase"},
     lambda rng: {"type": "StripAccents"},
     lambda rng: {"type": "Nmt"},
     lambda rng: {"type": "Strip", "strip_left": flag(rng), "strip_right": flag(rng)},
+    lambda rng: ENDS,
     lambda rng: {"type": "Prepend", "prepend": rng.choice((BLANK, "a", " "))},
     lambda rng: {"type": "Precompiled", "precompiled_charsmap": small_charsmap()},
     lambda rng: {
@@ -319,7 +321,8 @@ def draw(rng: random.Random) -> Part:
             splitters = [metaspace(rng.choice(("always", "first", "never")), flag(rng))]
             if rng.random() < 0.3:  # as transformers 5 converts a .model
                 led_twice = {"type": "Replace", "pattern": {"Regex": rf"\A{BLANK}"}}
-                normalizers = [*normalizers[:1], replace(rng, " ", BLANK)]
+                normalizers = [*normalizers[:1], *[ENDS, RUNS] * flag(rng)]
+                normalizers.append(replace(rng, " ", BLANK))
                 normalizers.append(led_twice | {"content": BLANK * 2})
         else:
             normalizers += [{"type": "Prepend", "prepend": BLANK}] * flag(rng)

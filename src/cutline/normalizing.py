@@ -34,6 +34,7 @@ __all__ = [
     "Spell",
     "Step",
     "Strip",
+    "StripBlanks",
     "Traced",
     "Unknown",
     "blocks",
@@ -407,26 +408,41 @@ class Strip:
     left: bool
     right: bool
 
+    @property
+    def white(self) -> str:
+        """The characters that are removed."""
+        return SPACE
+
     def apply(self, text: str) -> str:
         """See `Step.apply`."""
         if self.left:
-            text = text.lstrip(SPACE)
-        return text.rstrip(SPACE) if self.right else text
+            text = text.lstrip(self.white)
+        return text.rstrip(self.white) if self.right else text
 
     def trace(self, traced: Traced) -> Traced:
         """See `Step.trace`."""
         n = len(traced.text)
-        start = n - len(traced.text.lstrip(SPACE)) if self.left else 0
-        end = len(traced.text.rstrip(SPACE)) if self.right else n
+        start = n - len(traced.text.lstrip(self.white)) if self.left else 0
+        end = len(traced.text.rstrip(self.white)) if self.right else n
         return traced.part(start, max(start, end))
 
     def keeps(self, character: str) -> bool:
         """See `Step.keeps`."""
-        return character not in SPACE
+        return character not in self.white
 
     def keeps_slices(self, text: str) -> bool:
         """See `Step.keeps_slices`."""
-        return not any(space in text for space in SPACE)
+        return not any(space in text for space in self.white)
+
+
+@dataclass(frozen=True, slots=True)
+class StripBlanks(Strip):
+    """Removes blanks at the ends, and no other white space."""
+
+    @property
+    def white(self) -> str:
+        """The characters that are removed."""
+        return " "
 
 
 @dataclass(frozen=True, slots=True)

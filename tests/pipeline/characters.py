@@ -90,6 +90,9 @@ def with_runs(document: dict[str, Any]) -> None:
 LED_TWICE = {"type": "Replace", "pattern": {"Regex": rf"\A{BLANK}"}, "content": BLANK * 2}
 """Metaspace puts no blank before a text with one: this does."""
 
+ENDS = {"type": "Replace", "pattern": {"Regex": r"\A +| +\z"}, "content": ""}
+"""So transformers 5 cuts blanks off the ends of a text, and no other white space."""
+
 CONFIGURATIONS: dict[str, dict[str, Any]] = {
     "llama 2": {"normalizer": [PREPEND, REPLACE], "strip": True},
     "llama 2, across words": {"normalizer": [PREPEND, REPLACE], "across": True},
@@ -104,6 +107,18 @@ CONFIGURATIONS: dict[str, dict[str, Any]] = {
         "normalizer": [PRECOMPILED, REPLACE, LED_TWICE],
         "pre_tokenizer": metaspace("always", True),
         "fallback": False,
+    },
+    "a .model, as transformers 5 reads it, stripped": {
+        "normalizer": [ENDS, RUNS, REPLACE, LED_TWICE],
+        "pre_tokenizer": metaspace("always", False),
+        "strip": True,
+        "across": True,
+    },
+    "a .model, as transformers 5 reads it, stripped and composed": {
+        "normalizer": [PRECOMPILED, ENDS, RUNS, REPLACE, LED_TWICE],
+        "pre_tokenizer": metaspace("always", False),
+        "fallback": False,
+        "added": ["<x>"],
     },
     "gemma": {"normalizer": [REPLACE], "pre_tokenizer": SPLIT},
     "gemma 2, whose tab has no byte": {"normalizer": [REPLACE], "runs": True, "no_bytes": "\t"},

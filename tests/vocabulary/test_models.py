@@ -40,7 +40,8 @@ def test_model_has_the_encoding_that_tiktoken_gives_it(model: str) -> None:
         (
             "zzz",
             "no encoding is known for model 'zzz'; "
-            "an encoding can also be chosen by its name, as 'o200k_base'",
+            "an encoding can also be chosen by its name, as 'o200k_base'; cutline.from_pretrained "
+            "loads models of the Hugging Face Hub",
         ),
         (
             "o200k_base",

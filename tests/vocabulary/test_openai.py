@@ -120,7 +120,8 @@ UNKNOWN_NAMES = {
     "./bge": "no encoding is named './bge'; for a file use cutline.load('./bge')",
     "m/tokenizer.json": "no encoding is named 'm/tokenizer.json'; for a file use cutline.load('m/",
     "": "no encoding is named ''; packaged are cl100k_base, gpt2, o200k_base, o200k_harmony, "
-    "p50k_base, p50k_edit, r50k_base; tiktoken's plugins are not searched",
+    "p50k_base, p50k_edit, r50k_base; cutline.from_pretrained loads models of the Hugging Face "
+    "Hub; tiktoken's plugins are not searched",
 }
 
 

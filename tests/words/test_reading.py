@@ -603,6 +603,10 @@ REFUSED: dict[str, tuple[Change, str]] = {
         )[0],
         "some white space becomes something else",
     ),
+    "blanks alone cut off": (
+        normalizers({"type": "Replace", "pattern": {"Regex": r"\A +| +\z"}, "content": ""}),
+        "leaves other white space, which may be a part of words; so transformers 5 converts",
+    ),
     "a strip before a mark that goes with white space": (
         lambda content: (
             normalizers(

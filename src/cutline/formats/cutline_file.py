@@ -33,6 +33,7 @@ from cutline.normalizing import (
     Replace,
     Spell,
     Strip,
+    StripBlanks,
     Unknown,
 )
 from cutline.pretokenize.splitting import Splitting
@@ -57,6 +58,7 @@ _OfText = (
     | NewerForm
     | Lower
     | Strip
+    | StripBlanks
     | Replace
     | Prepend
     | Lead

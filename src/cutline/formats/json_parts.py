@@ -8,7 +8,7 @@ from typing import Any, Final
 from cutline.errors import UnsupportedPatternError, VocabularyError
 from cutline.formats.stages import read_pattern
 from cutline.formats.word_json import BEHAVIORS
-from cutline.normalizing import Form, Lower, NewerForm, Prepend, Replace, Step, Strip
+from cutline.normalizing import Form, Lower, NewerForm, Prepend, Replace, Step, Strip, StripBlanks
 from cutline.pretokenize.oniguruma import to_oniguruma
 from cutline.spec import TokenizerSpec
 from cutline.words.joining import Joiner, JoinMetaspace, JoinWordPiece
@@ -101,7 +101,9 @@ def _normalizer(step: Step) -> Any:
             return {"type": name}
         case Lower():
             return {"type": "Lowercase"}
-        case Strip(left, right):
+        case StripBlanks(True, True):
+            return {"type": "Replace", "pattern": {"Regex": r"\A +| +\z"}, "content": ""}
+        case Strip(left, right) if not isinstance(step, StripBlanks):
             return {"type": "Strip", "strip_left": left, "strip_right": right}
         case Prepend(prefix):
             return {"type": "Prepend", "prepend": prefix}

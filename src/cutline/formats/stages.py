@@ -13,7 +13,7 @@ from cutline.formats.merges import WRAP_HINT
 from cutline.formats.one_class import literal
 from cutline.formats.tokenizer_json import Part, refused
 from cutline.formats.word_json import word_steps
-from cutline.normalizing import SPACE, Form, Lower, Prepend, Replace, Step, Strip
+from cutline.normalizing import SPACE, Form, Lower, Prepend, Replace, Step, Strip, StripBlanks
 from cutline.pretokenize.analysis import START, Tables
 from cutline.pretokenize.charset import CharSet
 from cutline.pretokenize.compiled import ACCEPT_HERE
@@ -66,6 +66,8 @@ def make_steps(parts: Sequence[Part], source: str) -> tuple[Step, ...]:
                 steps.append(Lower())
             case {"type": "Strip", "strip_left": bool() as left, "strip_right": bool() as right}:
                 steps.append(Strip(left, right))
+            case {"type": "Replace", "pattern": {"Regex": r"\A +| +\z"}, "content": ""}:
+                steps.append(StripBlanks(True, True))
             case {"type": "Prepend", "prepend": str() as prefix}:
                 steps.append(Prepend(prefix))
             case {"type": "Replace", "pattern": {"String": str() as old}, "content": str() as new}:

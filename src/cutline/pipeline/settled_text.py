@@ -323,5 +323,5 @@ def _of_normalized(pipeline: Pipeline) -> tuple[AddedFinder, AddedFinder]:
 def _inside(step: Step, starts: bool, ends: bool) -> Step:
     """Return what a step does to a part of a text that starts or ends with it."""
     if isinstance(step, Strip):
-        return Strip(step.left and starts, step.right and ends)
+        return type(step)(step.left and starts, step.right and ends)
     return step

@@ -20,6 +20,7 @@ __all__ = [
 ]
 
 _LONGEST: Final = 100  # characters of a name that others are compared with
+_OF_HUB: Final = "cutline.from_pretrained loads models of the Hugging Face Hub"
 _PATH_STARTS: Final = ("/", "./", "../", "~", "\\")
 
 
@@ -41,7 +42,7 @@ def packaged_encoding(name: str) -> PackagedEncoding:
     hint = kind_of_name(name) or near_model(name) or near_names(name, names)
     if hint is None:
         hint = (
-            f"packaged are {', '.join(names)}; tiktoken's plugins are not searched, "
+            f"packaged are {', '.join(names)}; {_OF_HUB}; tiktoken's plugins are not searched, "
             "Encoding.from_tiktoken takes their encodings"
         )
     raise UnknownEncodingError(f"no encoding is named {shown(name)}; {hint}")
@@ -68,7 +69,7 @@ def encoding_name_for_model(model_name: str) -> str:
     hint = kind_of_name(model_name)
     if hint is None:
         near = near_names(model_name, MODEL_TO_ENCODING)
-        hint = otherwise if near is None else f"{near} otherwise {otherwise}"
+        hint = f"{otherwise}; {_OF_HUB}" if near is None else f"{near} otherwise {otherwise}"
     raise UnknownModelError(f"no encoding is known for model {shown(model_name)}; {hint}")
 
 

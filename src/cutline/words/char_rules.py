@@ -12,7 +12,7 @@ import numpy as np
 
 from cutline.errors import PatternError, VocabularyError
 from cutline.kernels.words.images import ImageMaker
-from cutline.normalizing import SPACE, Form, Lower, Prepend, Replace, Step, Strip
+from cutline.normalizing import SPACE, Form, Lower, Prepend, Replace, Step, Strip, StripBlanks
 from cutline.pretokenize.charset import CODE_POINTS
 from cutline.words.beginnings import BeginsAnew, looks
 from cutline.words.characters import members_of
@@ -447,6 +447,13 @@ def _in_three(steps: tuple[Step, ...]) -> tuple[Strip, tuple[Step, ...], tuple[S
             raise _refused(step, "it acts on blanks, and steps after it change characters")
         if isinstance(step, Prepend):
             raise _refused(step, "it acts on the start of a text only")
+    for step in steps:
+        if isinstance(step, StripBlanks):
+            raise _refused(
+                step,
+                "it leaves other white space, which may be a part of words; so transformers 5 "
+                "converts a sentencepiece model whose class it is not told",
+            )
     return first, steps[start:end], last
 
 

@@ -257,10 +257,10 @@ class _StripStage:
     def __init__(self, step: Strip, text: str) -> None:
         self._text, self._strip = text, step
         self.normalized = step.apply(text)
-        self._begin = len(text) - len(text.lstrip(SPACE)) if step.left else 0
+        self._begin = len(text) - len(text.lstrip(step.white)) if step.left else 0
         solid = np.arange(len(text) + 1)
         if step.right:
-            solid[1:][of_each(text, SPACE.__contains__, np.bool_)] = 0
+            solid[1:][of_each(text, step.white.__contains__, np.bool_)] = 0
             solid = np.maximum.accumulate(solid)
         self._made = np.maximum(solid - self._begin, 0)
 
@@ -272,12 +272,12 @@ class _StripStage:
     def after(self, place: int, rest: str) -> tuple[int, str]:
         """See `_Stage`."""
         if self._strip.right:
-            rest = rest.rstrip(SPACE)
+            rest = rest.rstrip(self._strip.white)
         if not rest:
             return int(self._made[place]), ""
         if place > self._begin:
             return place - self._begin, rest
-        return 0, rest.lstrip(SPACE) if self._strip.left else rest
+        return 0, rest.lstrip(self._strip.white) if self._strip.left else rest
 
 
 class _PrependStage:

@@ -7,7 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cutline.kernels.base.text_table import TextTable, count_characters, take_texts
+from cutline.kernels.base.text_table import (
+    TextTable,
+    code_points_of,
+    count_characters,
+    replace_in_texts,
+    take_texts,
+)
 
 
 def table_of(texts: list[bytes]) -> TextTable:
@@ -77,3 +83,26 @@ def test_texts_are_taken_in_any_order() -> None:
             take_texts(b"".join(texts), offsets, np.array([0, wrong]))
     with pytest.raises(ValueError, match="no text in a place"):
         take_texts(b"ab", np.array([0, 3]), np.array([0]))
+
+
+@given(st.lists(st.text("ab\u2581\u4e16", max_size=9)), st.text("a\u2581", min_size=1, max_size=3))
+def test_replaced_as_each_text_alone(texts: list[str], old: str) -> None:
+    written = [text.encode() for text in texts]
+    lengths = np.array([*map(len, written)], dtype=np.int64)
+    replaced, new_lengths = replace_in_texts(b"".join(written), lengths, old, ord("!"))
+    expected = [text.replace(old, "!").encode() for text in texts]
+    assert (replaced, list(new_lengths)) == (b"".join(expected), [*map(len, expected)])
+
+
+def test_nothing_is_replaced_beyond_the_texts() -> None:
+    assert replace_in_texts(b"ab", np.array([1, 1]), "ab", ord("!"))[0] == b"ab"
+    for lengths in ([4], [3, 1], [-1, 2]):
+        with pytest.raises(ValueError, match="beyond"):
+            replace_in_texts(b"abc", np.array(lengths), "b", ord("!"))
+    with pytest.raises(ValueError, match="nothing"):
+        replace_in_texts(b"abc", np.array([3]), "", ord("!"))
+
+
+@given(st.text(max_size=40))
+def test_code_points_are_those_of_the_text(text: str) -> None:
+    assert code_points_of(text.encode()).tolist() == [*map(ord, text)]

@@ -104,7 +104,7 @@ def _neighbours(
 ) -> tuple[set[tuple[int, int]], list[int]]:
     """Return the classes of all pairs of neighbours without blanks, and what is before blanks."""
     points = texts.code_points
-    classes = class_of[points]
+    classes = class_of.take(points)  # several times as fast as by an index
     pairs = classes[:-1] * np.uint8(_N_CLASSES) + classes[1:]
     pairs[texts.char_offsets[1:-1] - 1] = _BLANKS * _N_CLASSES  # in two texts
     found = np.zeros(_N_CLASSES**2, dtype=np.bool_)

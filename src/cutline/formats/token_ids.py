@@ -7,7 +7,12 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cutline.kernels.base.text_table import TextTable, count_characters, take_texts
+from cutline.kernels.base.text_table import (
+    TextTable,
+    code_points_of,
+    count_characters,
+    take_texts,
+)
 
 __all__ = ["Texts", "TokenIds", "TokenScores"]
 
@@ -58,11 +63,14 @@ class Texts:
         lengths = self.lengths[places]
         if len(places) == len(self) and bool((places[1:] > places[:-1]).all()):
             return self
-        return Texts(take_texts(self.arena or b"\0", self.offsets, places), lengths)
+        taken = take_texts(self.arena or b"\0", self.offsets, places)
+        return Texts(taken, lengths, is_utf8=self.is_utf8)
 
     @cached_property
     def code_points(self) -> NDArray[np.uint32]:
         """The code points of all texts, joined."""
+        if self.is_utf8:
+            return code_points_of(self.arena)
         utf32 = self.arena.decode(errors=_UTF8).encode("utf-32-le", _UTF8)
         return np.frombuffer(utf32, dtype="<u4")
 

@@ -9,7 +9,7 @@ from cutline.kernels.base.late import numpy as np
 from cutline.kernels.base.memory import zeroed_numbers
 
 from cutline.kernels.base.common cimport (
-    NONE, characters_in, hash_key, hash_long, int64_t, last_key, memcmp, memcpy, prefetch, same_bytes, scramble,
+    NONE, char_bytes, characters_in, decode_char, hash_key, hash_long, int64_t, last_key, memcmp, memcpy, prefetch, same_bytes, scramble,
     uint8_t, uint32_t, uint64_t,
 )
 
@@ -182,3 +182,63 @@ def take_texts(
                 memcpy(out, &arena[offsets[place]], n)
             out += n
     return taken
+
+
+def replace_in_texts(
+    const uint8_t[::1] arena not None, const int64_t[::1] lengths not None, str old not None,
+    uint8_t new
+):
+    """Some texts in UTF-8, which follow one another, with a byte for each `old`.
+
+    Args:
+        lengths: the bytes of each.
+        old: a character or more.
+
+    Returns:
+        The texts, joined, and their lengths: int64.
+
+    >>> import numpy as np
+    >>> replaced, lengths = replace_in_texts("_ab_c".encode(), np.array([3, 2]), "b_", ord("!"))
+    >>> replaced, list(lengths)
+    (b'_ab_c', [3, 2])
+    """
+    cdef bytes wanted = old.encode()
+    cdef const uint8_t* piece = <const uint8_t*> PyBytes_AS_STRING(wanted)
+    cdef Py_ssize_t n = lengths.shape[0], n_old = len(wanted), at = 0, place, end, start
+    cdef bytes replaced = PyBytes_FromStringAndSize(NULL, arena.shape[0])
+    cdef uint8_t* out = <uint8_t*> PyBytes_AS_STRING(replaced)
+    cdef Py_ssize_t written = 0
+    new_lengths = zeroed_numbers("q", n)
+    cdef int64_t[::1] length_of = new_lengths
+    if n_old == 0:
+        raise ValueError("there is nothing to replace")
+    for place in range(n):
+        if not 0 <= lengths[place] <= arena.shape[0] - at:
+            raise ValueError("the lengths of texts go beyond their bytes")
+        start = written
+        end = at + lengths[place]
+        while at < end:
+            if arena[at] == piece[0] and end - at >= n_old and (
+                memcmp(&arena[at], piece, n_old) == 0
+            ):
+                out[written] = new
+                at += n_old
+            else:
+                out[written] = arena[at]
+                at += 1
+            written += 1
+        length_of[place] = written - start
+    return replaced[:written], new_lengths
+
+
+def code_points_of(const uint8_t[::1] utf8 not None):
+    """The code points of valid UTF-8 (trusted): uint32, in half the time of two codecs."""
+    cdef Py_ssize_t n = utf8.shape[0], at = 0, count = 0, width
+    found = np.empty(n, dtype=np.uint32)
+    cdef uint32_t[::1] out = found
+    while at < n:
+        width = min(char_bytes(utf8[at]), n - at)
+        out[count] = decode_char(&utf8[at], width)
+        at += width
+        count += 1
+    return found[:count]

@@ -24,6 +24,7 @@ cdef enum:
     NO_LOSS = 32            # where a lane was lost is no seam
     NO_UNDOING = 64         # end the chunk with its last end, not with the last but one
     NO_VECTORS = 128        # as on a processor without them
+    NO_AVX512 = 256
 
 # Some bytes of a text, and where their pieces end: a bit for each byte before which one does.
 cdef struct Chunk:
@@ -36,7 +37,7 @@ cdef struct Chunk:
     Py_ssize_t n_rescanned      # bytes that joining read
     Py_ssize_t furthest         # in the text: where it read at most
     bint lost                   # somewhere, a lane was
-    bint by_vectors             # 64 bytes at a time are looked at
+    int vectors                 # which ones look at its reports; 0: none
     uint64_t ends[ENDS_SLOTS]
     uint64_t looked_far[ENDS_SLOTS]     # of ends: to find it, more than MOST_BEYOND after it was read
     uint8_t decided[DECIDED_SLOTS]

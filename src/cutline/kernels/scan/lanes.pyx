@@ -23,17 +23,28 @@ cdef extern from "native.h":
     int popcount "cutline_popcount"(uint64_t word) noexcept nogil
     int top_bit "cutline_top_bit"(uint64_t word) noexcept nogil
 
-cdef extern from "avx512.h":
-    bint can_avx512 "cutline_has_avx512"() noexcept nogil
+cdef extern from "lane_vectors.h":
+    int best_vectors "cutline_lane_vectors"() noexcept nogil
+    bint mark_ends_256 "cutline_mark_ends_256"(
+        const uint8_t* decided, Py_ssize_t n_words, uint64_t* ends
+    ) noexcept nogil
     bint mark_ends_512 "cutline_mark_ends_512"(
         const uint8_t* decided, Py_ssize_t n_words, uint64_t* ends
+    ) noexcept nogil
+    Py_ssize_t list_words_256 "cutline_list_words_256"(
+        const uint64_t* words, Py_ssize_t* word, Py_ssize_t n_words, Py_ssize_t base,
+        Py_ssize_t room, Py_ssize_t* places
     ) noexcept nogil
     Py_ssize_t list_words_512 "cutline_list_words_512"(
         const uint64_t* words, Py_ssize_t* word, Py_ssize_t n_words, Py_ssize_t base,
         Py_ssize_t room, Py_ssize_t* places
     ) noexcept nogil
 
-cdef bint has_avx512 = can_avx512()
+cdef enum:
+    AVX2 = 1
+    AVX512 = 2
+
+cdef int vectors = best_vectors()
 
 
 cdef void scan_chunk(
@@ -52,9 +63,13 @@ cdef void scan_chunk(
     n_words = (chunk.n + 63) // 64
     run_lanes(scanner.lane_table, text + at, chunk.lane, chunk.decided)
     memset(chunk.decided + chunk.n, 0, 64 + 6)
-    chunk.by_vectors = has_avx512 and not left_out & NO_VECTORS
-    if chunk.by_vectors:
+    chunk.vectors = vectors
+    if left_out & (NO_VECTORS | NO_AVX512):
+        chunk.vectors = 0 if left_out & NO_VECTORS else min(vectors, AVX2)
+    if chunk.vectors == AVX512:
         chunk.lost = mark_ends_512(chunk.decided, n_words, chunk.ends)
+    elif chunk.vectors == AVX2:
+        chunk.lost = mark_ends_256(chunk.decided, n_words, chunk.ends)
     else:
         chunk.lost = mark_ends(chunk.decided, n_words, chunk.ends)
     memset(chunk.looked_far, 0, n_words * sizeof(uint64_t))
@@ -289,8 +304,12 @@ cdef Py_ssize_t take_pieces(
             bits &= ~<uint64_t> 1 << (at & 63)      # those before, and this one, were taken
         count += list_bits(bits, chunk.start + 64 * chunk.word, ends + count)
         chunk.word += 1
-        if chunk.by_vectors:
+        if chunk.vectors == AVX512:
             count += list_words_512(
+                chunk.ends, &chunk.word, n_words, chunk.start, most - count, ends + count
+            )
+        elif chunk.vectors == AVX2:
+            count += list_words_256(
                 chunk.ends, &chunk.word, n_words, chunk.start, most - count, ends + count
             )
     if chunk.word == n_words:
@@ -351,7 +370,7 @@ def find_ends(ScanTables tables not None, bytes text not None, Py_ssize_t size, 
         tables: of an automaton that has a lane table.
         text: valid UTF-8.
         size: at most that of a chunk, at least one byte a lane.
-        left_out: what to leave out of the join, which gives wrong ends; or NO_VECTORS, which gives
+        left_out: what to leave out of the join, which gives wrong ends; or of vectors, which gives
             the same.
 
     Returns:

@@ -209,6 +209,8 @@ class _Recounted(ABC):
     def _keep(self, length: int) -> None:
         """Keep so many characters next to the end that does not grow."""
         length = checked_length(length, len(self._text))
+        if length == len(self._text):
+            return
         self._text.truncate(length)
         while len(self._settled) > 1 and self._settled[-1][0] > length - self._settled[-1][1].reach:
             self._settled.pop()
@@ -245,10 +247,14 @@ class _Recounted(ABC):
                 width *= 2
 
     def _add(self, place: int, settled: Settled) -> None:
-        """Keep what is settled, instead of the last one if that is not far from the one before."""
-        if len(self._settled) > 1 and place - self._settled[-2][0] < max(_GAP, settled.gap):
-            self._settled.pop()
-        self._settled.append((place, settled))
+        """Keep what is settled, the last one before, and of the others those far from one another.
+
+        A text that is cut by a few characters goes on from the last one before.
+        """
+        kept = self._settled
+        if len(kept) > 2 and kept[-1][0] - kept[-3][0] < max(_GAP, settled.gap):
+            del kept[-2]
+        kept.append((place, settled))
 
 
 class RecountedAppender(_Recounted):

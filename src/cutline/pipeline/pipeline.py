@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from cutline.pipeline.safe_points import SafePoints
     from cutline.pipeline.upper_bound import UpperBound
     from cutline.words.beginnings import BeginsAnew
+    from cutline.words.growing_form import GrowingForm
     from cutline.words.prefixes import Prefixes, PrefixMaker
 
 __all__ = ["Pipeline"]
@@ -150,6 +151,27 @@ class Pipeline:
     def prefixes_for(self, text: str, *, inside: bool) -> "Prefixes":
         """Return what prefixes of a text become; see `steps_for`."""
         return self._makers[inside](text)
+
+    @cached_property
+    def form_at_end(self) -> "GrowingForm":
+        """What a text becomes that grows at its end."""
+        from cutline.words.growing_form import GrowingForm
+
+        return GrowingForm.of(self.steps_for(inside=False), at_end=True)
+
+    @cached_property
+    def form_inside(self) -> "GrowingForm":
+        """The same after a beginning that no later text changes."""
+        from cutline.words.growing_form import GrowingForm
+
+        return GrowingForm.of(self.steps_for(inside=True), at_end=True)
+
+    @cached_property
+    def form_at_beginning(self) -> "GrowingForm":
+        """What a text becomes that grows at its beginning."""
+        from cutline.words.growing_form import GrowingForm
+
+        return GrowingForm.of(self.steps_for(inside=False), at_end=False)
 
     def steps_for(self, *, inside: bool) -> tuple[Step, ...]:
         """Return all that is done to a text without added tokens, the blank at its start included.

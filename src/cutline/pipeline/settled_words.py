@@ -10,13 +10,14 @@ from typing import Any
 
 from cutline.counting.recounted import RecountedAppender, Settled
 from cutline.kernels.words.growing import GrowingWords
-from cutline.normalizing import SPACE, normalize
+from cutline.normalizing import SPACE, Strip, normalize
 from cutline.pipeline.settled_sections import are_plain, settled_sections
-from cutline.pipeline.settled_text import Rules, Sections, SettledText
+from cutline.pipeline.settled_text import Sections, SettledText
 from cutline.pipeline.words import WordPipeline
 from cutline.text_encoder import TextEncoder
+from cutline.words.growing_form import GrowingForm
 
-__all__ = ["SettledWords", "ends_sections", "settled_words"]
+__all__ = ["SettledWords", "ends_sections", "has_plain_sections", "settled_words"]
 
 
 class SettledWords:
@@ -25,80 +26,35 @@ class SettledWords:
     Args:
         pipeline: normalizes and splits; it has no added tokens to find.
         words: has read the beginning.
-        held: what of it is not read yet: it goes before what comes next.
         begins: nothing is read yet.
-        context: stands for the beginning, where what comes next joins its last cluster.
     """
 
     reach = 1  # the character after a beginning decides whether it is settled
 
-    def __init__(
-        self,
-        pipeline: WordPipeline,
-        words: GrowingWords,
-        held: str = "",
-        *,
-        begins: bool,
-        context: str = "",
-    ) -> None:
+    def __init__(self, pipeline: WordPipeline, words: GrowingWords, *, begins: bool) -> None:
         self._pipeline = pipeline
         self._words = words
-        self._held = held
-        self._context = context
         self._begins = begins
-        rules = pipeline.rules
-        raw_strip = pipeline._strips_raw and rules.strips_raw[1]
-        self._strips = rules.last_strip.right or raw_strip
+        steps = pipeline.steps_for(inside=False)
+        self._strips = any(isinstance(step, Strip) and step.right for step in steps)
         self.gap = words.window
         self.least = words.least
 
-    def settle(self, more: str) -> "tuple[int, SettledWords] | None":
+    def settle(self, more: str) -> "tuple[int, Settled] | None":
         """Settle more of a text; see `Settled`."""
-        pipeline, text = self._pipeline, self._held + more
-        place = self._last_settled(self._context + text) - len(self._context)
-        if place <= 0 or place < len(self._held):
-            if (inside := self._inside_cluster(text)) is not None:
-                return len(more), inside
-            held = self._shortened(text)
-            if 2 * len(held) > len(text):
-                return None
-            return len(more), SettledWords(
-                pipeline, self._words, held, begins=self._begins, context=self._context
-            )
-        return place - len(self._held), SettledWords(
-            pipeline, self._gone_on(text[:place]), begins=False
-        )
-
-    def _gone_on(self, text: str) -> GrowingWords:
-        """Read what is settled next."""
+        pipeline, place = self._pipeline, self._last_settled(more)
+        if not place:
+            form = pipeline.form_at_end if self._begins else pipeline.form_inside
+            return _SettledForm(pipeline, self._words, form).settle(more)
         words = self._words.copy()
-        for part, is_normal in self._parts(text, ends=False):
+        for part, is_normal in self._parts(more[:place], ends=False):
             words.go_on(part, is_normal)
-        return words
-
-    def _inside_cluster(self, text: str) -> "SettledWords | None":
-        """Settle all of a text that ends inside a long cluster, whatever joins that."""
-        pipeline, whole = self._pipeline, self._context + text
-        context = pipeline.rules.stand_in(whole)
-        if context is None or 2 * len(context) > len(whole):
-            return None
-        if self._strips and normalize(whole[-1], pipeline.rules.char_steps).strip(SPACE) == "":
-            return None
-        return SettledWords(pipeline, self._gone_on(text), begins=False, context=context)
-
-    def _shortened(self, text: str) -> str:
-        """Return a text that stands for another one, in which nothing can be settled."""
-        if not self._strips:
-            return self._pipeline.rules.without_vanished(text)
-        # Of a run of blanks, which is cut off or not as a whole, the last ones stand for all.
-        alike = len({one in SPACE for one in text}) == 1
-        return text[-2:] if alike and all(map(self._is_blank, (text, text[-2:]))) else text
+        return place, SettledWords(pipeline, words, begins=False)
 
     def count_with(self, rest: str) -> int:
         """Count the tokens of the text if it ends like this."""
-        rest = self._held + rest
         kept, _ = self._pipeline._stripped(rest, self._begins)
-        tokens = -1 if self._context else self._words.count_with(kept, False)
+        tokens = self._words.count_with(kept, False)
         if tokens >= 0:
             return tokens
         words = self._words.copy()
@@ -117,18 +73,13 @@ class SettledWords:
             text, _ = pipeline._stripped(text, begins)
         elif begins and pipeline._strips_raw and pipeline.rules.strips_raw[0]:
             text = text.lstrip(SPACE)
-        parts, steps = [], pipeline.rules.char_steps
-        text, done = self._context + text, len(self._context)
-        known = len(normalize(self._context, steps))  # characters that are read already
+        parts = []
         for start, end, is_entangled in pipeline._parts(text):
-            if done and end <= done and end < len(text):
-                continue
-            is_joined = start < done
-            part = text[0 if is_joined else start : end]
-            if is_entangled or is_joined:
+            part = text[start:end]
+            if is_entangled:
                 strip = pipeline.strip_at(begins and start == 0, ends and end == len(text))
-                part = strip.apply(normalize(part, steps)[known if is_joined else 0 :])
-            parts.append((part, is_entangled or is_joined))
+                part = strip.apply(normalize(part, pipeline.rules.char_steps))
+            parts.append((part, is_entangled))
         return parts
 
     def _last_settled(self, text: str) -> int:
@@ -155,6 +106,16 @@ class SettledWords:
         made = self._pipeline.normal_of(text)
         return made != "" and made.strip(" ") == ""
 
+    def last_solid(self, text: str) -> int:
+        """Find the last place up to which what comes next is settled, and stays; 0: none."""
+        begins_anew = self._pipeline.rules.begins_anew
+        places = [at for at in range(1, len(text)) if begins_anew(text, at)]
+        if not self._strips:
+            return max(places, default=0)
+        # What is before the first of them may be one with what is before that.
+        first, inside = min(places, default=0), text[min(places, default=0) :]
+        return next((at for at in places[:0:-1] if self._ends_solid(inside, at - first)), 0)
+
     def _ends_solid(self, text: str, place: int) -> bool:
         """Whether what is before a place stays at the end, wherever the text is cut."""
         if place == 0:
@@ -166,6 +127,44 @@ class SettledWords:
             start -= 1
         made = self._pipeline.normal_of(text[start:place])
         return made != "" and text[place - 1] not in SPACE and made[-1] not in SPACE
+
+
+class _SettledForm:
+    """The same, where no character of the text begins anew for long; its normal form is read.
+
+    Args:
+        pipeline: see `SettledWords`.
+        words: has read what is settled of the normal form.
+        form: what that is.
+    """
+
+    reach = 1  # an empty rest would take nothing back
+
+    def __init__(self, pipeline: WordPipeline, words: GrowingWords, form: GrowingForm) -> None:
+        self._pipeline = pipeline
+        self._words = words
+        self._form = form
+        self.gap = words.window + form.n_held
+        self.least = words.least
+
+    def settle(self, more: str) -> "tuple[int, Settled] | None":
+        """Settle more of a text; see `Settled`."""
+        if len(more) < 2:
+            return None
+        words = self._words.copy()
+        if place := SettledWords(self._pipeline, words, begins=False).last_solid(more):
+            words.go_on(self._form.ended(more[:place]), True)
+            return place, SettledWords(self._pipeline, words, begins=False)
+        found = self._form.grow(more[:-1])
+        if found is None:
+            return None
+        made, form = found
+        words.go_on(made, True)
+        return len(more) - 1, _SettledForm(self._pipeline, words, form)
+
+    def count_with(self, rest: str) -> int:
+        """Count the tokens of the text if it ends like this."""
+        return self._words.count_with(self._form.ended(rest), True)
 
 
 class _NormalWords:
@@ -200,14 +199,13 @@ def settled_words(pipeline: WordPipeline, encoder: TextEncoder) -> Settled | Non
     if not ends_sections(pipeline):
         return None
     searches = bool(pipeline.ordinary_of_normalized.texts)
-    if searches and not _has_plain_sections(pipeline):
+    if searches and not has_plain_sections(pipeline):
         return None
-    rules = Rules(pipeline, encoder)
 
     def begin() -> Settled:
         if not searches:
             return SettledWords(pipeline, GrowingWords(pipeline.kernel), begins=True)
-        return SettledText(rules, RecountedAppender(sections), 0, begins=True)
+        return SettledText(encoder, pipeline.form_at_end, RecountedAppender(sections))
 
     def begin_normal() -> Settled:
         return _NormalWords(GrowingWords(pipeline.kernel))
@@ -219,7 +217,7 @@ def settled_words(pipeline: WordPipeline, encoder: TextEncoder) -> Settled | Non
     return settled_sections(*raw, begin, partial(pipeline.count_section, encoder))
 
 
-def _has_plain_sections(pipeline: WordPipeline) -> bool:
+def has_plain_sections(pipeline: WordPipeline) -> bool:
     """Return whether normalized text between added tokens has tokens as on its own."""
     if pipeline._only_first or pipeline.strips:
         return False

@@ -323,6 +323,15 @@ class WordPipeline(Pipeline):
         strip = self.rules.last_strip
         return Strip(strip.left and start, strip.right and end)
 
+    def steps_for(self, *, inside: bool) -> tuple[Step, ...]:
+        """See `Pipeline`; `count_normalized` takes what they make."""
+        if self._searches_normalized:
+            return self._steps_from(not inside)
+        rules, begins = self.rules, not inside
+        left, right = rules.strips_raw if self._strips_raw else (False, False)
+        first, last = Strip(left and begins, right), self.strip_at(begins, True)
+        return (first, *rules.char_steps, last)
+
     # Slices with entangled characters
 
     def normalized_slice(self, text: str, *, begins: bool) -> str:

@@ -31,11 +31,6 @@ class BeginsAnew(dict[str, bool]):
         self.clusters_first = bool(steps) and isinstance(steps[0], Precompiled)
         self._following = dict[str, bool]()
 
-    @property
-    def cuts_clusters(self) -> bool:
-        """Whether a character map comes first, and nothing else looks at neighbours."""
-        return self.clusters_first and self._last == 0
-
     @classmethod
     def inside(cls, steps: Iterable[Step]) -> "BeginsAnew":
         """Return it for a normalizer, of which all act inside a text but Prepend and Strip."""

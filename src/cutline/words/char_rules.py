@@ -17,7 +17,7 @@ from cutline.pretokenize.charset import CODE_POINTS
 from cutline.words.beginnings import BeginsAnew, looks
 from cutline.words.characters import members_of
 from cutline.words.first_word import keeps_start
-from cutline.words.neighbours import LEFT, NO_CHARACTER, RIGHT, flagger
+from cutline.words.neighbours import LEFT, NO_CHARACTER, RIGHT, flagger, vanishes_next
 from cutline.words.precompiled import Precompiled
 from cutline.words.splitting import Metaspace, SplitClass, Splitter, WhitespaceSplit
 from cutline.words.steps import Collapse, CollapseWhite, removes_accents
@@ -274,13 +274,6 @@ class CharRules:
         """
         return self._begins_anew.places(text)
 
-    def stand_in(self, text: str) -> str | None:
-        """Return what stands for a text that is settled; None: more text may change its end.
-
-        What comes after either one becomes the same, and nothing joins it to what is before.
-        """
-        return Precompiled.stand_in(text) if self._begins_anew.cuts_clusters else None
-
     def without_vanished(self, text: str) -> str:
         """Return a text without some of what vanishes: nothing else becomes another thing then."""
         return "".join(filter(self._stays, text))
@@ -337,16 +330,11 @@ class CharRules:
 
 
 def _stays(steps: tuple[Step, ...], character: str) -> bool:
-    """Return whether a character is there when steps look at neighbours, and is no mark that goes.
-
-    Marks that are sorted, and removed by the next step, leave the order of others as it is.
-    """
+    """Return whether a character is there when steps look at neighbours, and stays then."""
     for step, following in pairwise((*steps, None)):
         assert step is not None
-        if isinstance(step, Form) and removes_accents(following):
-            made = step.apply(character)
-            goes = following is not None and not following.apply(made)
-            return not (goes and all(map(step.is_ordered, made)))
+        if isinstance(step, Form) and following is not None and removes_accents(following):
+            return not vanishes_next(step, following, character)
         if looks(step):
             return True
         character = step.apply(character)

@@ -16,7 +16,7 @@ from cutline.normalizing import Form, NewerForm, Replace, Step, later_characters
 from cutline.pretokenize.charset import CharSet, union
 from cutline.words.characters import chars_of
 from cutline.words.precompiled import Precompiled
-from cutline.words.steps import ByCharacter, Collapse, CollapseWhite, Kind
+from cutline.words.steps import ByCharacter, Collapse, CollapseWhite, Kind, removes_accents
 
 __all__ = [
     "JOINS",
@@ -28,6 +28,7 @@ __all__ = [
     "Flagger",
     "flagger",
     "marks_stay",
+    "vanishes_next",
 ]
 
 LEFT: Final = 1
@@ -117,6 +118,19 @@ def marks_stay(form: Form, kind: Kind, text: str) -> bool:
     if isinstance(form, NewerForm) and later_characters().search(text):
         return False
     return first_member(form.apply(text), _moving(kind)) < 0
+
+
+def vanishes_next(form: Form, removing: Step, character: str) -> bool:
+    """Return whether a character is made of marks that are sorted, and removed by the next step.
+
+    Sorting is stable, so they leave the order of others as it is.
+    """
+    if form.name not in ("NFD", "NFKD"):
+        return False  # a letter may be one with them
+    made = form.apply(character)
+    return (
+        removes_accents(removing) and not removing.apply(made) and all(map(form.is_ordered, made))
+    )
 
 
 @lru_cache(maxsize=2)

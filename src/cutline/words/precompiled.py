@@ -433,12 +433,21 @@ class Precompiled:
     def begins_after(before: str, character: str) -> bool:
         """Return whether a character begins a cluster after another, whatever is before both."""
         joins, one = chars_of("joins"), ord(character)
-        if one in joins or ord(before) in chars_of("prepends") or character == "\n":
+        if character == "\n":
+            return before != "\r"
+        if one in joins or ord(before) in chars_of("prepends"):
             return False
         if _hangul().match(character):
             return not _hangul().match(before) or bool(_parted_hangul().match(before + character))
         # Only what joins a cluster can join another letter, or pictograph, to it.
         return ord(before) not in joins
+
+    @classmethod
+    def begins_between(cls, before: str, character: str) -> bool:
+        """Return whether a cluster ends and one begins between two, whatever is around them."""
+        if cls.begins(character):
+            return ord(before) not in chars_of("prepends")
+        return cls.begins_after(before, character)
 
     def is_apart(self, text: str) -> bool:
         """Return whether a text becomes the same after any other one, and is one with no blank.

@@ -5,37 +5,24 @@ another, and each adds at most a few characters that only this prefix has.
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator
-from functools import lru_cache, partial
-from typing import Final, NamedTuple, Protocol
+from collections.abc import Callable
+from functools import partial
+from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cutline.normalizing import (
     SPACE,
-    Form,
     Lead,
     Prepend,
-    Replace,
     Step,
     Strip,
-    Unknown,
     normalize,
     of_each,
 )
-from cutline.words.beginnings import looks
-from cutline.words.neighbours import marks_stay
-from cutline.words.precompiled import Precompiled
-from cutline.words.steps import ByCharacter, Collapse, CollapseWhite
+from cutline.words.cuts import Part, Places, cuts_under, parted
 
 __all__ = ["PrefixMaker", "Prefixes"]
-
-_KNOWN: Final = 4096
-_SHORT: Final = 64  # characters
-_NEVER: Final = 1 << 60
-
-Places = NDArray[np.int64]
 
 
 class _Stage(Protocol):
@@ -97,85 +84,18 @@ class PrefixMaker:
     """
 
     def __init__(self, steps: tuple[Step, ...]) -> None:
-        self._parts = [_at_ends(part[0]) or _Part(part) for part in _parted(steps)]
+        self._parts = [*map(_stages_of, parted(steps))]
 
     def __call__(self, text: str) -> Prefixes:
         """Make it for a text. Cost: linear."""
         stages, normalized = list[_Stage](), text
-        for part in self._parts:
-            if not stages and part.leaves(text):
+        for begin, part in self._parts:
+            if not stages and part is not None and part.leaves(text):
                 continue
-            stage = part.stage(normalized)
+            stage = begin(normalized)
             stages.append(stage)
             normalized = stage.normalized
         return Prefixes(stages, len(text), normalized)
-
-
-class _Part:
-    """Steps that are taken as one, and what is known of them.
-
-    Args:
-        steps: one that looks at neighbours, with what comes after it, or others.
-    """
-
-    def __init__(self, steps: tuple[Step, ...]) -> None:
-        self.steps = steps
-        self._apply_known: Callable[[str], str] = lru_cache(_KNOWN)(partial(normalize, steps=steps))
-        self.clusters = steps[0] if isinstance(steps[0], Precompiled) else None
-        self.lengths = _OfCharacters(lambda one: len(normalize(one, steps)))
-        first = steps[0]
-        self.begins = _OfCharacters(first.begins if isinstance(first, Form) else first.keeps)
-
-    def apply(self, text: str) -> str:
-        """Apply the steps to a text, which is kept if it is short: long ones take memory."""
-        return self._apply_known(text) if len(text) <= _SHORT else normalize(text, self.steps)
-
-    def leaves(self, text: str) -> bool:
-        """Return whether a text stays as it is, cut anywhere, whatever comes after it."""
-        match self.steps:
-            case (Replace(old=old),):
-                return old[0] not in text
-        return False
-
-    def stage(self, text: str) -> "_Stage":
-        """Take a text."""
-        return _CutStage(self, text)
-
-
-class _OfCharacters(dict[str, int]):
-    """Remembers a value for each character."""
-
-    def __init__(self, value_of: Callable[[str], int]) -> None:
-        super().__init__()
-        self._value_of = value_of
-
-    def __missing__(self, character: str) -> int:
-        if len(self) >= _KNOWN:
-            self.clear()
-        value = self[character] = self._value_of(character)
-        return value
-
-    def of(self, text: str) -> NDArray[np.int64]:
-        """Return the value of each character of a text."""
-        return np.fromiter(map(self.__getitem__, text), dtype=np.int64, count=len(text))
-
-
-class _Cuts(NamedTuple):
-    """Places at which a text can be cut to normalize it.
-
-    Attributes:
-        places: from 0 to the text's length: what is before each becomes a beginning of what the
-            whole text becomes.
-        needs: of each place, up to where the text must be as it is, and may go on otherwise, so
-            that the place is one still; never falling.
-        inside: of each place, whether it is inside a long cluster.
-        enough: so many characters before any place stand for all of those from a cut on.
-    """
-
-    places: Places
-    needs: Places
-    inside: NDArray[np.bool_] | None = None
-    enough: int = _NEVER
 
 
 class _CutStage:
@@ -186,12 +106,12 @@ class _CutStage:
         text: what it gets.
     """
 
-    def __init__(self, part: _Part, text: str) -> None:
+    def __init__(self, part: Part, text: str) -> None:
         self._part, self._text = part, text
-        cuts = _cuts_under(part, text)
+        cuts = cuts_under(part, text)
         self._places, self._needs = cuts.places.tolist(), cuts.needs
         self._inside = None if cuts.inside is None else cuts.inside.tolist()
-        self._enough = cuts.enough
+        self._enough = part.enough
         self.normalized = normalize(text, part.steps)
         # Of what is between two cuts, a character alone is changed like this everywhere.
         lengths = part.lengths.of(text)[cuts.places[:-1]]
@@ -229,21 +149,6 @@ class _CutStage:
             first -= 1
         begun = self._text[self._places[first] : self._places[at]]
         return self._part.apply(begun + rest)[int(self._made[at] - self._made[first]) :]
-
-
-class _AtEnds:
-    """A step that acts at the ends of texts alone.
-
-    Args:
-        stage: takes a text.
-    """
-
-    def __init__(self, stage: Callable[[str], _Stage]) -> None:
-        self.stage = stage
-
-    def leaves(self, _text: str) -> bool:
-        """See `_Part.leaves`."""
-        return False
 
 
 class _StripStage:
@@ -306,103 +211,12 @@ class _PrependStage:
         return place + self._added, rest
 
 
-def _at_ends(step: Step) -> _AtEnds | None:
-    """Return a step that acts at the ends of texts; None: it acts inside."""
-    match step:
-        case Strip():
-            return _AtEnds(partial(_StripStage, step))
-        case Prepend():
-            return _AtEnds(partial(_PrependStage, step))
-    return None
-
-
-def _parted(steps: tuple[Step, ...]) -> Iterator[tuple[Step, ...]]:
-    """Begin a part with each step that looks at neighbours: what follows has the same cuts.
-
-    So has the removal of accents, which is the better for knowing what decomposed them. What acts
-    at the ends of texts is a part of its own.
-    """
-    begun: tuple[Step, ...] = ()
-    for step in steps:
-        if begun and (looks(step) or _at_ends(begun[0])):
-            yield begun
-            begun = ()
-        begun += (step,)
-    if begun:
-        yield begun
-
-
-def _cuts_under(part: _Part, text: str) -> _Cuts:
-    """Find the places for the first step, after which characters are changed alone."""
-    match part.steps:
-        case Precompiled() as step, *_:
-            return _cuts_of_clusters(step, text)
-        case Replace(old=old), *_ if len(old) > 1:
-            return _cuts_beside_matches(old, text)
-        case Collapse(), *_:
-            return _cuts_of_runs(of_each(text, " ".__eq__, np.bool_))
-        case CollapseWhite(), *_:
-            return _cuts_of_runs(of_each(text, SPACE.__contains__, np.bool_))
-        case Unknown(fuses=True) as step, *_:
-            return _cuts_of_runs(~of_each(text, step.keeps, np.bool_))
-        case (
-            Form(name="NFD" | "NFKD") as step,
-            ByCharacter(kind="bert accents" | "accents" as kind),
-            *_,
-        ):
-            return _cuts_of_form(part.begins.of(text), is_apart=marks_stay(step, kind, text))
-        case Form() as step, *_:
-            return _cuts_of_form(part.begins.of(text), is_apart=step.keeps_slices(text))
-        case first, *_ if looks(first):
-            return _cuts_of_form(part.begins.of(text), is_apart=False)
-    places = np.arange(len(text) + 1)
-    return _Cuts(places, places)
-
-
-def _cuts_of_form(begins: NDArray[np.int64], *, is_apart: bool) -> _Cuts:
-    """Cut before what begins anew; anywhere if each character of the text is changed alone."""
-    n = len(begins)
-    needs = np.arange(1, n + 2)
-    needs[:1], needs[n:] = 0, _NEVER if n else 0
-    cut = np.append(begins, 1).astype(np.bool_)
-    cut[0] = True
-    if not is_apart:
-        return _Cuts(np.flatnonzero(cut), needs[cut])
-    # What comes next may change what is before other places.
-    needs[~cut] = _NEVER
-    return _Cuts(np.arange(n + 1), np.minimum.accumulate(needs[::-1])[::-1])
-
-
-def _cuts_beside_matches(old: str, text: str) -> _Cuts:
-    """Cut anywhere but inside a match; where none ends, one may begin before, and end after."""
-    needs = np.arange(len(text) + 1) + len(old) - 1
-    are_inside = np.zeros(len(text) + 1, dtype=np.bool_)
-    needs[0], start = 0, text.find(old)
-    while start >= 0:
-        end = start + len(old)
-        are_inside[start + 1 : end], needs[end] = True, end
-        start = text.find(old, end)
-    places = np.flatnonzero(~are_inside)
-    return _Cuts(places, needs[places])
-
-
-def _cuts_of_runs(are_in_runs: NDArray[np.bool_]) -> _Cuts:
-    """Cut anywhere but between two characters of a run: of each run two or more are as one."""
-    needs = np.arange(len(are_in_runs) + 1)
-    needs[1:] += are_in_runs
-    cut = np.ones(len(needs), dtype=np.bool_)
-    cut[1:-1] = ~(are_in_runs[1:] & are_in_runs[:-1])
-    return _Cuts(np.flatnonzero(cut), needs[cut], enough=2)
-
-
-def _cuts_of_clusters(step: Precompiled, text: str) -> _Cuts:
-    """Cut between grapheme clusters, and inside of those that are long already."""
-    needs = np.arange(1, len(text) + 2)
-    needs[0] = 0
-    cut = np.ones(len(text) + 1, dtype=np.bool_)
-    inside = np.zeros(len(text) + 1, dtype=np.bool_)
-    for start, long, end in step.clusters(text):
-        cut[start + 1 : min(long, end)] = False
-        inside[long : end + (end == len(text))] = True
-    needs[inside] -= 1
-    return _Cuts(np.flatnonzero(cut), needs[cut], inside[cut])
+def _stages_of(steps: tuple[Step, ...]) -> tuple[Callable[[str], _Stage], Part | None]:
+    """Return what takes a text for a part of the steps, and the part if it acts inside texts."""
+    match steps[0]:
+        case Strip() as strip:
+            return partial(_StripStage, strip), None
+        case Prepend() as prepend:
+            return partial(_PrependStage, prepend), None
+    part = Part(steps)
+    return partial(_CutStage, part), part

@@ -12,7 +12,6 @@ from typing import Protocol
 import numpy as np
 
 from cutline.normalizing import (
-    SPACE,
     Lead,
     Prepend,
     Step,

@@ -195,6 +195,16 @@ def test_what_is_not_counted_so() -> None:
         assert not plain_finder.asks_few(rules), options
 
 
+def test_a_text_of_its_own_is_cut_by_the_kernel_of_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    chunker, text = cutline.TextChunker("o200k_base", 64), "One two three. " * 99
+    want = [*chunker._cut(text, chunker._rules)]
+    monkeypatch.setattr(cutline.TextChunker, "_cut", None)
+    assert chunker(text) == want
+    monkeypatch.setattr("cutline.chunking.chunker.MOST_AT_ONCE", len(text) - 1)
+    with pytest.raises(TypeError, match="not callable"):
+        chunker(text)
+
+
 def test_parts_and_wholes_are_cut_alike() -> None:
     rng, encoding = random.Random(2), cutline.get_encoding("cl100k_base")
     text = "".join(text_of(rng) for _ in range(40))

@@ -18,9 +18,10 @@ from cutline.chunking.file_parts import file_parts
 from cutline.chunking.line_numbers import with_lines
 from cutline.chunking.never_across import Barriers, NeverAcross
 from cutline.chunking.outline import PLAIN, Outline
+from cutline.chunking.plain_finder import asks_few
 from cutline.chunking.rules import CountText, Rules
 from cutline.chunking.stretch import Stretch
-from cutline.chunking.text_blocks import CutBlock, block_size, cuts_stretches
+from cutline.chunking.text_blocks import MOST_AT_ONCE, CutBlock, block_size, cuts_stretches
 from cutline.chunks import Chunk, ChunkSize, size_for
 from cutline.protocols import TokenCounter
 from cutline.registry import name_standing_for, token_counter_of
@@ -220,7 +221,10 @@ class Chunker:
         Cost: linear in the text; with `also_fits`, that of each tokenizer.
         """
         text = plain_text(text)
-        return self._numbered(text, list(self._cut(text, self._rules)))
+        chunks = self._chunk_at_once(text)
+        if chunks is None:
+            chunks = list(self._cut(text, self._rules))
+        return self._numbered(text, chunks)
 
     __call__ = chunk
 
@@ -241,6 +245,13 @@ class Chunker:
         blocks = cut_into_blocks(list(accumulate(map(str.__len__, texts))), block_size(cut_block))
         found = map_threads(partial(self._chunk_block, texts, cut_block), blocks, num_threads)
         return [chunks for part in found for chunks in part]
+
+    def _chunk_at_once(self, text: str) -> list[Chunk] | None:
+        """Cut a text as a block of one, which a kernel does while it counts; None: by a finder."""
+        if len(text) > MOST_AT_ONCE or not asks_few(self._rules):
+            return None
+        cut_block = self._block_cutter()
+        return None if cut_block is None else cut_block([text])[0]
 
     def _block_cutter(self) -> CutBlock | None:
         """Return what cuts blocks of texts as `chunk` does, but for line numbers; or None."""

@@ -24,6 +24,7 @@ _NAMES: Final = (
 _BLOCK: Final = 6
 _WHOLE: Final = frozenset({"code", "front matter", "html", "item", "list", "quote", "table"})
 _REGIONS: Final = _WHOLE - {"item"}
+_FIRST: Final = frozenset({"", "heading"})  # before a block where none cuts
 
 
 def markdown_structure(text: str) -> Structure:
@@ -73,13 +74,15 @@ def markdown_structure(text: str) -> Structure:
     groups = tuple(tuple(group) for _, group in groupby(top, key=_is_heading))
     levels: list[list[int]] = [[] for _ in _NAMES]
     levels[-2:] = gaps, rows
-    levels[_BLOCK] = [block.start for block in top if "heading" not in (block.kind, block.previous)]
+    levels[_BLOCK] = [
+        block.start for block in top if block.kind != "heading" and block.previous != "heading"
+    ]
     for group in groups:
         if group[0].kind == "heading":
             levels[min([heading.level for heading in group]) - 1].append(group[0].start)
-    for block in blocks:
-        if (depth := block.depth) and block.previous not in ("", "heading"):
-            levels[_BLOCK + min(depth, 2)].append(block.start)
+    inner = [block for block in blocks if block.depth and block.previous not in _FIRST]
+    levels[_BLOCK + 1] = [block.start for block in inner if block.depth == 1]
+    levels[_BLOCK + 2] = [block.start for block in inner if block.depth > 1]
     return Structure(
         _NAMES,
         nested_bitmaps(len(text), levels),

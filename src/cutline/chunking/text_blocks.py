@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from cutline.protocols import TokenCounter
 
 __all__ = [
+    "MOST_AT_ONCE",
     "CutBlock",
     "CutStretches",
     "block_size",
@@ -31,6 +32,9 @@ __all__ = [
     "cuts_by_tokens",
     "cuts_stretches",
 ]
+
+MOST_AT_ONCE: Final = 1 << 23
+"""Characters of a text that is cut alone: room for the UTF-8 of more is as large as that."""
 
 _LOST_CHARACTERS: Final = 1 << 14
 

@@ -213,8 +213,11 @@ cdef class BlockReader:
     cdef tuple inner_event(self, object tag):
         """The next event up to the end of what has this tag, where it is None."""
         cdef tuple pair = self.next_event()
-        if pair is not None and isinstance(pair[0], dict) and (<dict> pair[0]).get("End") == tag:
-            return None
+        if pair is not None and isinstance(pair[0], dict):
+            ended = (<dict> pair[0]).get("End")
+            # Nearly always None, which takes longer to compare than to recognize.
+            if ended is not None and ended == tag:
+                return None
         return pair
 
     cdef str title(self, object level, Py_ssize_t start, Py_ssize_t end):

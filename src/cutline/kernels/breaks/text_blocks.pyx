@@ -27,7 +27,7 @@ from cutline.kernels.base.chunks cimport (
     OwnedRows, Rows, add_row, check_type, chunks_of, chunks_of_texts,
 )
 from cutline.kernels.encode.batches cimport EncoderState, OwnedState
-from cutline.kernels.encode.encoder cimport Block, Encoder, text_utf8
+from cutline.kernels.encode.encoder cimport Block, Encoder, forget_long_utf8, text_utf8
 from cutline.kernels.index.bitmaps cimport NARROW_WORDS, WIDE_WORDS
 from cutline.kernels.index.build_bitmaps cimport index_text
 from cutline.kernels.index.slices cimport start_query
@@ -119,6 +119,7 @@ cdef class BlockCutter:
     cdef int close(self) except -1:
         """Hand the encoder states back; the cutter must not be used again."""
         for encoder, owned in zip(self.encoders, self.states):
+            forget_long_utf8(&(<OwnedState> owned).state)
             (<Encoder> encoder).release(<OwnedState> owned)
         return 0
 

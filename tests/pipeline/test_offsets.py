@@ -196,3 +196,16 @@ def test_blanks_that_only_decoding_writes_are_not_trimmed(processor: str, kind: 
         tokens, spans = encoding.encode_with_offsets(text, allowed_special="all")
         assert tokens == ids
         assert spans.tolist() == expected, ascii(text)
+
+
+def test_blanks_that_unknown_characters_become_are_trimmed() -> None:
+    model = tokenizers.models.Unigram([("<unk>", 0.0), ("a", -1.0), ("b", -1.0)], unk_id=0)
+    tokenizer = tokenizers.Tokenizer(model)
+    tokenizer.normalizer = tokenizers.normalizers.Nmt()  # U+200D becomes a blank
+    tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.Punctuation("merged_with_previous")
+    tokenizer.post_processor = PROCESSORS["byte level"]()
+    encoding = cutline.Encoding.from_tokenizers(tokenizer)
+    for text in ("\u200d", "a\u200d", "\u200da", "\u200d\u200d", "ab\u200d.b", "中\u200d", "a 中 b"):
+        ids, expected = encoded(tokenizer, text)
+        tokens, spans = encoding.encode_with_offsets(text, allowed_special="all")
+        assert (tokens, spans.tolist()) == (ids, expected), ascii(text)

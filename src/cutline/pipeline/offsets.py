@@ -142,7 +142,7 @@ def trim(
         tokens: its tokens.
         spans: theirs.
     """
-    from cutline.normalizing import normalize  # for tokenizers that change texts
+    from cutline.normalizing import Prepend, Strip, normalize  # for tokenizers that change texts
 
     added = {token.id: token.content for token in spec.added_tokens}
     strips = {
@@ -154,10 +154,11 @@ def trim(
         token: normalize(added[token], steps, at_start=False) for token, steps in strips.items()
     }
     unknown, blank = _unknown_of(spec)
+    inside = tuple(one for one in spec.normalizer if not isinstance(one, Prepend | Strip))
 
     def blanks(token: int, start: int, end: int) -> Ends:
         if token == unknown:
-            return _white_ends(text[start:end].replace(" ", blank))
+            return _white_ends(normalize(text[start:end], inside).replace(" ", blank))
         if token in strips:
             matched = normalize(text[start:end], strips[token], at_start=start == 0)
             # A match includes the white space that is stripped. Else the model made the token.

@@ -202,3 +202,11 @@ def test_chunks_do_so_where_text_after_an_added_token_has_no_prefix(
         text = part * (6_000 // len(part))
         encoding.split(text, TOKENS)
         assert sum(counted) <= 24 * len(text)
+
+
+@pytest.mark.parametrize("family", ["clip", "words led by blanks"])
+def test_marks_in_a_word_that_is_marked_are_not_all_tried(family: str, counted: list[int]) -> None:
+    encoding = cutline.Encoding.from_tokenizers(build(family))
+    marks = random.Random(family).choices("\u064b\u064c\u064d\u0653\u0654\u0670", k=2_000)
+    encoding.split_at("\u0627" + "".join(marks), 16)
+    assert sum(length > 1_000 for length in counted) <= 20

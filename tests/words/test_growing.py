@@ -268,6 +268,19 @@ def test_all_but_the_beginning_of_a_long_word_is_settled(
         one.prepend(text[-length - 7 : -length])
 
 
+def test_a_text_that_is_cut_a_little_goes_on_from_a_place_nearby(tmp_path: Path) -> None:
+    encoding = both("WordPiece", "bert uncased", random.Random(1), tmp_path)[1]
+    for one in (encoding.appender(), encoding.prepender()):
+        grown: Any = one
+        grow = getattr(grown, "append", None) or grown.prepend
+        for _ in range(400):
+            grow("a")
+            assert grown.count
+        place = grown._settled[-1][0]
+        grown.truncate(place)
+        assert place - 150 < grown._settled[-1][0] < place
+
+
 def unigram(tokens: dict[str, float], unknown: str = "<unk>") -> Any:
     """A tokenizer of words of any length; no prefix is put before them."""
     rows = [*({unknown: 0.0} | tokens).items()]

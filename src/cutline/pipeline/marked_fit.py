@@ -6,6 +6,8 @@ without a mark bounds the slices that fit, and they are tried from there on down
 docs/tokenizers.md, "Word ends".
 """
 
+from functools import partial
+
 from cutline.counting import cutting
 from cutline.kernels.words.splitting import end_of_tokens_from
 from cutline.normalizing import Form, Lower, Traced, trace
@@ -17,6 +19,7 @@ __all__ = ["longest_fit_in_word"]
 
 _CHARACTERS_A_TOKEN = 4  # of the first window, and
 _WINDOW = 64  # characters more
+_TRIES = 16  # ends, before another bound is looked for
 _LOOKAHEAD = 2  # characters: patterns look no further to find the end of a word
 
 
@@ -50,8 +53,12 @@ def longest_fit_in_word(
             break
         width *= 4
     count = pipeline.count_after if inside else pipeline.count
+    stop = end - _TRIES
     while end > 0 and count(encoder, text[:end]) > n:
         end -= 1
+        if end == stop:  # marks that are sorted: how far they may reach is known otherwise
+            prefixes_of = partial(pipeline.prefixes_for, inside=inside)
+            end = pipeline.upper_bound.limit(encoder, text[:end], n, prefixes_of)
     return end
 
 

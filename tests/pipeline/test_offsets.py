@@ -205,7 +205,15 @@ def test_blanks_that_unknown_characters_become_are_trimmed() -> None:
     tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.Punctuation("merged_with_previous")
     tokenizer.post_processor = PROCESSORS["byte level"]()
     encoding = cutline.Encoding.from_tokenizers(tokenizer)
-    for text in ("\u200d", "a\u200d", "\u200da", "\u200d\u200d", "ab\u200d.b", "中\u200d", "a 中 b"):
+    for text in (
+        "\u200d",
+        "a\u200d",
+        "\u200da",
+        "\u200d\u200d",
+        "ab\u200d.b",
+        "中\u200d",
+        "a 中 b",
+    ):
         ids, expected = encoded(tokenizer, text)
         tokens, spans = encoding.encode_with_offsets(text, allowed_special="all")
         assert (tokens, spans.tolist()) == (ids, expected), ascii(text)

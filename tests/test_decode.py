@@ -234,8 +234,11 @@ def test_special_tokens_are_skipped_in_batches_and_streams_too() -> None:
 @pytest.mark.parametrize("skips", [False, True])
 @pytest.mark.parametrize(
     "tokens",
-    [["5"], [5.0], [None], np.array([5.0]), np.array([[5]]), memoryview(b"5").cast("c"), "5"],
-)
+    [
+        ["5"], [5.0], [None], np.array([5.0]), np.array([199_999.0]), np.array([[5]]),
+        memoryview(b"5").cast("c"), "5",
+    ],
+)  # fmt: skip
 def test_what_is_no_id_is_refused(tokens: Any, skips: bool) -> None:
     ours = cutline.get_encoding("o200k_base")
     with pytest.raises(TypeError, match="tokens must be an iterable of token ids"):

@@ -2,6 +2,7 @@
 
 from codecs import getincrementaldecoder, lookup_error
 from collections.abc import Callable, Collection, Iterable
+from operator import index
 from typing import Any, Self
 
 __all__ = ["DecodeStream"]
@@ -112,7 +113,7 @@ class DecodeStream:
         holds_blank = self._holds_blank
         if self._word_ends and len(ids):
             *_, last = ids
-            decoded, holds_blank = b" " * holds_blank + decoded, last in self._word_ends
+            decoded, holds_blank = b" " * holds_blank + decoded, index(last) in self._word_ends
             decoded = decoded[:-1] if holds_blank else decoded
         text = self._decoder.decode(decoded[self._at_start and decoded.startswith(b" ") :])
         self._holds_blank = holds_blank

@@ -113,7 +113,9 @@ class Decoding:
         import numpy as np
 
         ids = np.asarray(tokens)
-        return ids[~np.isin(ids, [*special])] if ids.ndim == 1 else tokens
+        if ids.ndim != 1 or ids.dtype.kind == "f":
+            return tokens
+        return ids[~np.isin(ids, [*special])]
 
     def _text(self, tokens: Iterable[int]) -> str | bytes:
         """Return the text of tokens, or their bytes if these are not valid UTF-8 together."""
@@ -131,7 +133,7 @@ class Decoding:
         """Return the bytes of tokens, at the start of a text or not, and up to its end then."""
         try:
             if at_start and self._marks_ends:
-                ids = [*tokens]
+                ids = [*map(index, tokens)]
                 joined = self._decoder.join(ids)
                 return joined[:-1] if ids and ids[-1] in self._word_ends else joined
             if self._first_decoder is None or not at_start:
@@ -298,6 +300,6 @@ def _decode_all(
 
 
 def _sliceable(tokens: Iterable[int]) -> Any:
-    """Return ids of which slices can be taken."""
-    is_one = isinstance(tokens, Sequence) or hasattr(tokens, "__array__")
+    """Return ids of which slices can be taken; a deque's cannot."""
+    is_one = isinstance(tokens, list | tuple | range) or hasattr(tokens, "__array__")
     return tokens if is_one else [*tokens]

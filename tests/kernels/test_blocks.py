@@ -149,3 +149,23 @@ def test_an_encoding_goes_on_after_it_refused_a_text() -> None:
             encoding.encode(text + SPECIAL)
         assert encoding.encode(text) == whole(encoding, text)
         assert encoding.encode_ordinary(text + SPECIAL) == whole(encoding, text + SPECIAL)
+
+
+def test_special_tokens_are_found_in_a_subclass_of_str() -> None:
+    encoding = cutline.get_encoding("o200k_base")
+    text = type("Text", (str,), {})("It's 12345 words\n " * (BLOCK // 16) + SPECIAL)
+    for encode in (encoding.encode, encoding.encode_to_numpy):
+        with pytest.raises(cutline.SpecialTokenError, match="endoftext"):
+            encode(text)
+
+
+@pytest.mark.filterwarnings("ignore::cutline.PatternFallbackWarning")
+def test_special_tokens_are_found_where_no_piece_is() -> None:
+    encoding = cutline.Encoding(
+        "x", pat_str="(?<=a)b+", mergeable_ranks={bytes([byte]): byte for byte in range(256)},
+        special_tokens={SPECIAL: 256},
+    )  # fmt: skip
+    assert encoding.encode("cé" * STEP) == []
+    for encode in (encoding.encode, encoding.encode_to_numpy):
+        with pytest.raises(cutline.SpecialTokenError, match="endoftext"):
+            encode("cé" * STEP + SPECIAL)

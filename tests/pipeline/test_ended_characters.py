@@ -82,6 +82,27 @@ def test_tokens_decode_as_in_tokenizers_but_for_no_blank_at_the_end(kind: str) -
         assert "".join([*parts, stream.finish()]) == written
 
 
+class Id:
+    """An id that equals no integer, as those of Arrow and of torch."""
+
+    def __init__(self, token: int) -> None:
+        self.token = token
+
+    def __index__(self) -> int:
+        return self.token
+
+
+def test_no_blank_at_the_end_whatever_the_ids_are() -> None:
+    tokenizer = made([("a", f"b{SUFFIX}")], ["a", f"b{SUFFIX}"])
+    encoding = cutline.Encoding.from_tokenizers(tokenizer)
+    tokens: Any = [Id(3), Id(3)]
+    assert encoding.decode(tokens) == "ab ab"
+    stream = encoding.decode_stream()
+    assert [*map(stream.feed, tokens), stream.feed(tokens), stream.finish()] == [
+        "ab", " ab", " ab ab", "",
+    ]  # fmt: skip
+
+
 def test_offsets_of_decoded_tokens_are_where_words_begin() -> None:
     tokenizer = made([("a", f"b{SUFFIX}")], ["a", f"b{SUFFIX}"])
     encoding = cutline.Encoding.from_tokenizers(tokenizer)

@@ -1,6 +1,7 @@
 """Decoded tokens of words, against `tokenizers`: with added tokens between, and one by one."""
 
 import random
+from collections import deque
 from itertools import product
 from typing import Any
 
@@ -70,7 +71,7 @@ def test_the_first_token_writes_what_it_writes_there(decoder: str) -> None:
     for ids in product(range(len(texts)), repeat=2):
         expected = oracle.decode([*ids], skip_special_tokens=False)
         assert encoding.decode(ids) == expected
-        assert encoding.decode(iter(ids)) == expected
+        assert encoding.decode(iter(ids)) == encoding.decode(deque(ids)) == expected
         assert encoding.decode_bytes(np.array(ids)).decode() == expected
         text, starts = encoding.decode_with_offsets(ids)
         first = oracle.decode([ids[0]], skip_special_tokens=False)

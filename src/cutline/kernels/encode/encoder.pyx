@@ -33,7 +33,8 @@ from cutline.kernels.base.utf8 cimport (
 )
 from cutline.kernels.bpe.bpe cimport Bpe, find_token, id_of_rank
 from cutline.kernels.encode.batches cimport (
-    MOST_SHORT, MOST_UNWANTED, EncoderState, count_short, encode_piece, encode_text, prefill, reserve,
+    MOST_SHORT, MOST_UNWANTED, EncoderState, count_short, encode_piece, encode_text, look_for_unwanted,
+    prefill, reserve,
 )
 from cutline.kernels.encode.blocks cimport encode_in_blocks, pays_in_blocks
 from cutline.kernels.encode.decode cimport list_of_ids
@@ -316,6 +317,7 @@ cdef class Encoder:
         starts, ends = self.spans_of(owner if isinstance(owner, bytes) else owner.encode())
         source.n_spans = starts.shape[0]
         if source.n_spans == 0:
+            look_for_unwanted(&owned.state, data, 0, n)
             return 0
         source.starts = &starts[0]
         source.ends = &ends[0]
@@ -352,7 +354,7 @@ cdef class Encoder:
         text is in the processor's cache.
         """
         cdef Py_ssize_t total
-        cdef bint found
+        text = plain_str(text)
         owned.state.unwanted = &self.special_bytes
         owned.state.found_unwanted = False
         total = self.run_str(owned, text, 0, NO_LIMIT)

@@ -7,7 +7,7 @@ __all__ = ["as_grammar_knows"]
 
 
 def _blank(found: re.Match[bytes]) -> bytes:
-    return b" " * len(found[0])
+    return b" " * len(found[0].decode())
 
 
 # In INI files `key: value`; then keys alone, and lines that continue a value.
@@ -20,7 +20,7 @@ _FORMS: Final = {
 
 
 def as_grammar_knows(source: bytes, language: str) -> bytes:
-    r"""Return a source of the same length, in which every line is at its place.
+    r"""Return a source of as many characters, in which every line is at its place.
 
     Cost: linear.
 

@@ -18,6 +18,7 @@ from cutline.pipeline.run_rules import run_rules
 from tests.pipeline.characters import (
     BLANK,
     CONFIGURATIONS,
+    ENDS,
     REPLACE,
     RUNS,
     make_document,
@@ -110,11 +111,14 @@ def hostile(rng: random.Random) -> str:
 
 def test_which_tokenizers_are_counted_by_images() -> None:
     assert all(map(are_by_images, MAPPED))
-    assert [name for name in CONFIGURATIONS if are_by_images(name)] == [
+    # Those that strip blanks, and no other white space, are not.
+    spelled_out = (
         name
-        for name in CONFIGURATIONS
-        if name in BY_IMAGES or CONFIGURATIONS[name].get("fallback") is False
-    ]
+        for name, options in CONFIGURATIONS.items()
+        if options.get("fallback") is False and ENDS not in options.get("normalizer", ())
+    )
+    expected = {*BY_IMAGES, *spelled_out}
+    assert {name for name in CONFIGURATIONS if are_by_images(name)} == expected
     found = [name for name in FAMILIES if are_by_images(name)]
     assert set(found) >= {"qwen 2.5", "compatible", "precompiled"}
 

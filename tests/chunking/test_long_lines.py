@@ -1,5 +1,8 @@
 """Code with long lines: it is cut where a formatter would break it."""
 
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,6 +18,9 @@ from cutline.chunking.structure import line_starts, source_bytes
 
 from .drawing import check
 from .sources import SOURCES
+
+if TYPE_CHECKING:
+    from tree_sitter import Tree
 
 N = 12
 SCRIPT = ";".join(
@@ -105,6 +111,23 @@ def test_code_that_needs_its_lines_is_not_broken() -> None:
     text = f"a:\n  b: {{{', '.join(f'k{i}: [1, 2, 3, 4, 5]' for i in range(40))}}}\nc: 1\n"
     code = code_of(text, "yaml")
     assert broken(code) is code
+
+
+@pytest.mark.parametrize(
+    ("language", "unit"), [("javascript", "q{"), ("javascript", "one two "), ("rust", '"a')]
+)
+def test_text_of_another_language_is_parsed_once(language: str, unit: str) -> None:
+    """Some grammars are slow there."""
+    code, n_parsed = code_of(unit * 400, language), 0
+
+    def parse(source: bytes) -> "Tree | None":
+        nonlocal n_parsed
+        n_parsed += 1
+        return code.parse(source)
+
+    asked = replace(code, parse=parse)
+    assert broken(asked) is asked
+    assert n_parsed == 1
 
 
 @given(st.data())

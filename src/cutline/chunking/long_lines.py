@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from cutline.chunking.code_repair import Code
 
 if TYPE_CHECKING:
-    from tree_sitter import Tree
+    from tree_sitter import Node, Tree
 
 __all__ = ["broken"]
 
@@ -26,12 +26,14 @@ def broken(code: Code) -> Code:
 
     Returns:
         The code with a line end before each such element in `source`, and its offset in `lines`;
-        the same object if there is none, or if the code no longer parses then: in YAML, what
-        begins at the margin ends a mapping.
+        the same object if there is none, if most of it is an error, or if it no longer parses
+        then: in YAML, what begins at the margin ends a mapping.
 
-    Cost: linear: such code is parsed twice more. One tree is held at a time.
+    Cost: linear: such code is parsed twice more, other text once. One tree is held at a time.
     """
     if _LONG.search(code.source) is None or (tree := code.parse(code.source)) is None:
+        return code
+    if tree.root_node.has_error and _is_mostly_wrong(tree.root_node):
         return code
     places, had_error = [*_elements(tree, code.source)], tree.root_node.has_error
     del tree
@@ -43,6 +45,14 @@ def broken(code: Code) -> Code:
     tree_then = code.parse(more.source)
     is_parsed = tree_then is not None and tree_then.root_node.has_error <= had_error
     return more if is_parsed else code
+
+
+def _is_mostly_wrong(root: "Node") -> bool:
+    """Whether an error takes up more than half of a source, as in text of another language."""
+    most = (root.end_byte - root.start_byte) // 2
+    return root.is_error or any(
+        one.is_error and one.end_byte - one.start_byte > most for one in root.children
+    )
 
 
 def _elements(tree: "Tree", source: bytes) -> Iterator[int]:

@@ -4,11 +4,10 @@ import random
 
 import pytest
 
-from cutline.normalizing import Form, Lead, Prepend, Replace, Step, Strip, Unknown, normalize
+from cutline.normalizing import Form, Step, normalize
 from cutline.words.growing_form import GrowingForm
-from cutline.words.steps import ByCharacter, Collapse, CollapseWhite
 from tests.words.configurations import CONFIGURATIONS, rules_of
-from tests.words.test_prefixes import POOLS
+from tests.words.test_prefixes import HIDDEN_BY_NONE, POOLS
 
 
 def check_growth(
@@ -48,28 +47,7 @@ def test_a_growing_form_is_the_normal_form_of_the_text(name: str, at_end: bool) 
 
 
 @pytest.mark.parametrize("at_end", [True, False])
-@pytest.mark.parametrize(
-    "steps",
-    [
-        (Replace("ab", "`"),),
-        (Replace("``", "'"),),
-        (Replace("ab`", "a"), Replace("aa", "")),
-        (Collapse("_"),),
-        (CollapseWhite(),),
-        (Form("NFC"), ByCharacter("accents")),
-        (Form("NFD"), ByCharacter("accents"), Form("NFC")),
-        (Form("NFD"), Replace("\u0301\u0301", "e")),
-        (Strip(True, False),),
-        (Strip(False, True),),
-        (Strip(True, True), Form("NFC"), Strip(False, True)),
-        (Form("NFD"), Prepend("_")),
-        (Form("NFC"), Lead("e\u0301")),
-        (Strip(True, True), Collapse("_"), Lead("__")),
-        (Unknown("a e", "\ue000", fuses=True),),
-        (Unknown("a e", "\ue000", fuses=False),),
-    ],
-    ids=str,
-)
+@pytest.mark.parametrize("steps", HIDDEN_BY_NONE, ids=str)
 def test_steps_that_no_other_step_hides(steps: tuple[Step, ...], at_end: bool) -> None:
     check_growth(steps, random.Random(str(steps)), 600, at_end=at_end)
 

@@ -7,7 +7,7 @@ import pytest
 
 from cutline.normalizing import Form, Lead, Prepend, Replace, Step, Strip, Unknown, normalize
 from cutline.words.prefixes import PrefixMaker, _CutStage
-from cutline.words.steps import Collapse, CollapseWhite
+from cutline.words.steps import ByCharacter, Collapse, CollapseWhite
 from tests.words.configurations import CONFIGURATIONS, rules_of
 from tests.words.test_char_rules import AWKWARD
 from tests.words.tokenizers_of import LETTERS
@@ -28,6 +28,24 @@ POOLS = (
     "\U0001f1e6\u0301\u200de",  # of flags
     "\r\n \t\u2028",
     "=\u0338\u0301\U0001d165e`",
+)
+HIDDEN_BY_NONE: tuple[tuple[Step, ...], ...] = (
+    (Replace("ab", "`"),),
+    (Replace("``", "'"),),
+    (Replace("ab`", "a"), Replace("aa", "")),
+    (Collapse("_"),),
+    (CollapseWhite(),),
+    (Form("NFC"), ByCharacter("accents")),
+    (Form("NFD"), ByCharacter("accents"), Form("NFC")),
+    (Form("NFD"), Replace("\u0301\u0301", "e")),
+    (Strip(True, False),),
+    (Strip(False, True),),
+    (Strip(True, True), Form("NFC"), Strip(False, True)),
+    (Form("NFD"), Prepend("_")),
+    (Form("NFC"), Lead("e\u0301")),
+    (Strip(True, True), Collapse("_"), Lead("__")),
+    (Unknown("a e", "\ue000", fuses=True),),
+    (Unknown("a e", "\ue000", fuses=False),),
 )
 
 
@@ -61,26 +79,7 @@ def test_prefixes_become_a_beginning_of_the_whole_and_a_rest(name: str) -> None:
     assert n_settled > n_characters / 3
 
 
-@pytest.mark.parametrize(
-    "steps",
-    [
-        (Replace("ab", "`"),),
-        (Replace("``", "'"),),
-        (Replace("ab`", "a"), Replace("aa", "")),
-        (Collapse("_"),),
-        (CollapseWhite(),),
-        (Form("NFD"), Replace("\u0301\u0301", "e")),
-        (Strip(True, False),),
-        (Strip(False, True),),
-        (Strip(True, True), Form("NFC"), Strip(False, True)),
-        (Form("NFD"), Prepend("_")),
-        (Form("NFC"), Lead("e\u0301")),
-        (Strip(True, True), Collapse("_"), Lead("__")),
-        (Unknown("a e", "\ue000", fuses=True),),
-        (Unknown("a e", "\ue000", fuses=False),),
-    ],
-    ids=str,
-)
+@pytest.mark.parametrize("steps", HIDDEN_BY_NONE, ids=str)
 def test_steps_that_no_other_step_hides(steps: tuple[Step, ...]) -> None:
     check_prefixes(steps, random.Random(str(steps)), 600)
 

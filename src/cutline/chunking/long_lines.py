@@ -7,6 +7,7 @@ from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Final
 
 from cutline.chunking.code_repair import Code
+from cutline.chunking.syntax_rows import is_opaque
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Tree
@@ -18,7 +19,6 @@ _LONG = re.compile(rb"[^\n]{201,}")
 _WIDE: Final = 80
 _BLANKS: Final = b" \t"
 _SIGNS: Final = frozenset(b";,{}([>")
-_OPAQUE = re.compile(r"string|comment|heredoc").search
 
 
 def broken(code: Code) -> Code:
@@ -73,7 +73,7 @@ def _elements(tree: "Tree", source: bytes) -> Iterator[int]:
             asked = at
             if _begins_element(source, start, at):
                 yield at
-        is_wide = node.end_byte - at > _WIDE and not _OPAQUE(node.type)
+        is_wide = node.end_byte - at > _WIDE and not is_opaque(node.type)
         if is_wide and node.end_byte > start and cursor.goto_first_child():
             continue
         while not cursor.goto_next_sibling():

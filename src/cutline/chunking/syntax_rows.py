@@ -21,7 +21,7 @@ from cutline.kernels.breaks.syntax_rows import (
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-__all__ = ["SyntaxRows", "syntax_rows"]
+__all__ = ["SyntaxRows", "is_opaque", "syntax_rows"]
 
 _MOST_TITLE: Final = 80
 _KEYED: Final = "block_mapping_pair"
@@ -76,6 +76,11 @@ class _Kinds(dict[str, int]):
 
 
 _KINDS: Final = _Kinds()
+
+
+def is_opaque(kind: str) -> bool:
+    """Return whether nodes of a kind are strings or comments, whose parts are no elements."""
+    return bool(_KINDS[kind] & OPAQUE)
 
 
 def syntax_rows(text: str, source: bytes, lines: list[int]) -> SyntaxRows:

@@ -27,10 +27,10 @@ _FAMILY = "\N{MAN}\u200d\N{WOMAN}\u200d\N{GIRL}\u200d\N{BOY}"
 MakeInput = Callable[[int, int], str]  # from the number of bytes and of the sibling
 
 
-def repeated(unit: str, prefix: str = "") -> MakeInput:
-    """Make the unit again and again; a sibling is some units shorter."""
+def repeated(unit: str, prefix: str = "", fewer: int = 0) -> MakeInput:
+    """Make the unit again and again, some units fewer; a sibling is shorter still."""
     unit_bytes = len(unit.encode())
-    return lambda n_bytes, sibling: prefix + unit * (n_bytes // unit_bytes - sibling)
+    return lambda n_bytes, sibling: prefix + unit * (n_bytes // unit_bytes - fewer - sibling)
 
 
 def drawn(alphabet: str) -> MakeInput:
@@ -46,7 +46,8 @@ def drawn(alphabet: str) -> MakeInput:
 INPUTS: Mapping[str, MakeInput] = {
     "'a'": repeated("a"),
     "spaces": repeated(" "),
-    "newline, then blanks": repeated(" ", prefix="\n"),
+    # Its blanks are a piece of their own, which must not be one of the row before.
+    "newline, then blanks": repeated(" ", prefix="\n", fewer=100),
     "newlines in blanks": repeated("\n" + " " * 99),
     "random letters": drawn(_LETTERS),
     "random 'a' and 'b'": drawn("ab"),

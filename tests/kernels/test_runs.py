@@ -1,14 +1,19 @@
-"""Long runs: backtracking gives up on them once its budget is spent. The tokens stay."""
+"""Backtracking: of runs, on which it gives up once its budget is spent, and of few letters.
+
+The tokens are the same by whatever way.
+"""
 
 import random
 
 import pytest
 
+import cutline
 from cutline.kernels.encode.encoder import Encoder
 from cutline.vocabulary import (
     packaged_encoding,
 )
 from tests.kernels.encoders import DEFAULT_CACHES, NO_CACHES, encoder_of, whole_piece
+from tests.oracles import tiktoken_of
 from tests.packaged import packaged_vocabulary
 from tests.vocabularies import TOY_TOKENS, merged_tokens, random_ranks, with_bytes
 
@@ -62,3 +67,48 @@ def test_a_first_piece_of_bytes_may_exhaust_the_budget() -> None:
     dashes = b"-" * 300_000
     tokens = unsplit("cl100k_base", NO_CACHES)._encode_bytes_as_piece(dashes)
     assert tokens == unsplit("cl100k_base", NO_CACHES).encode_ordinary(dashes.decode())
+
+
+# Pieces that windows, merging and backtracking share among them, and those around the limits.
+FEW_LENGTHS = (31, 32, 33, 34, 40, 63, 64, 65, 66, 70, 128, 500, 3_000, 40_000)
+
+
+@pytest.mark.parametrize("alphabet", ["ab", "ba", "ACGT", "acgtn", "aeiou ", "abcdef", "\x00\x01"])
+@pytest.mark.parametrize("name", NAMES)
+def test_pieces_of_few_letters_have_tiktokens_tokens(name: str, alphabet: str) -> None:
+    rng = random.Random(f"{name} {alphabet}")
+    cached, uncached = unsplit(name, DEFAULT_CACHES), unsplit(name, NO_CACHES)
+    oracle = tiktoken_of(cutline.get_encoding(name)._mergeable_ranks, None)
+    for length in FEW_LENGTHS:
+        for text in {"".join(rng.choices(alphabet, k=length)) for _ in range(4)}:
+            want = oracle.encode_ordinary(text)
+            assert cached.encode_ordinary(text) == want
+            assert uncached.encode_ordinary(text) == want
+            assert cached.count(text) == len(want)
+
+
+def test_pieces_of_few_letters_of_any_vocabulary_are_the_same_without_caches() -> None:
+    rng = random.Random(63)
+    for letters in (b"ab", b"ab", b"abc", b"abcd"):
+        ranks = random_ranks(rng, letters)
+        cached, uncached = whole_piece(ranks), whole_piece(ranks, cache_bits=NO_CACHES)
+        for length in FEW_LENGTHS:
+            text = bytes(rng.choices(letters, k=length)).decode()
+            assert cached.encode_ordinary(text) == uncached.encode_ordinary(text)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_bytes_that_share_a_slot_of_the_cache_of_first_matches_are_told_apart(name: str) -> None:
+    """Six bytes, and those whose product differs from theirs in one bit of those below the slot."""
+    rng = random.Random(name)
+    factor, modulus = 0x9E3779B97F4A7C15, 1 << 48
+    few_letters = bytes(rng.choices(b"ab", k=70))
+    for bit in range(48 - 13):
+        parts = [few_letters]
+        for _ in range(20):
+            one = int.from_bytes(rng.randbytes(6), "little")
+            other = (one * factor % modulus ^ 1 << bit) * pow(factor, -1, modulus) % modulus
+            parts += [key.to_bytes(6, "little") + b"ab" for key in (one, other)]
+        piece = b"".join(parts)
+        want = unsplit(name, NO_CACHES)._encode_bytes_as_piece(piece)
+        assert unsplit(name, DEFAULT_CACHES)._encode_bytes_as_piece(piece) == want

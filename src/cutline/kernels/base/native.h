@@ -118,6 +118,7 @@ static const uint64_t *const cutline_low_bytes = cutline_byte_masks + 8;
 /* An odd number and its inverse modulo 2**64: for the rolling hash of a text's bytes. */
 #define CUTLINE_MATCH_FACTOR ((uint64_t)0x9E3779B97F4A7C15)
 #define CUTLINE_MATCH_INVERSE ((uint64_t)0xF1DE83E19937733D)
+#define CUTLINE_FIRST_MATCH_TAG (~(uint64_t)0 << 29)
 
 /* Both halves of the product of two words, folded into one. */
 static inline uint64_t cutline_fold(uint64_t left, uint64_t right) {

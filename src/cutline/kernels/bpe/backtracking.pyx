@@ -3,14 +3,40 @@
 Guarded by tests/kernels/test_runs.py.
 """
 
-from cutline.kernels.base.common cimport INTERRUPTED, NONE, memset
+from cutline.kernels.base.common cimport INTERRUPTED, NONE, load64, memset
 from cutline.kernels.base.signals cimport is_interrupted
 from cutline.kernels.bpe.bpe cimport cached_compatible, token_bytes
-from cutline.kernels.bpe.matches cimport Match, longest_beginning, next_match
+from cutline.kernels.bpe.matches cimport FACTOR, Match, first_match, next_match
+
+cdef extern from "native.h":
+    int popcount "cutline_popcount"(uint64_t word) noexcept nogil
 
 cdef enum:
     FAIR_MATCHES = 4        # bytes matched for each byte encoded: as slow as counting prefixes
     WATCHED = 1 << 14       # bytes of a piece that are added to the watch at a time
+    SAMPLE = 64             # bytes that are looked at
+    FEW_BYTES = 5           # with more, merging was faster: random letters of six are even
+    DECIDED_BY = 6          # bytes: what first_match remembers
+
+
+cdef bint suits_backtracking(const uint8_t* piece, Py_ssize_t n) noexcept nogil:
+    """Whether a piece looks drawn from few letters, as a genome is: a guess, for speed alone.
+
+    Then few matches are new, while nothing recurs that windows could copy; in runs, and where
+    few letters recur in the same order, it does.
+    """
+    cdef uint64_t letters = 0, beginnings = 0
+    cdef Py_ssize_t at
+    n = min(n, SAMPLE)
+    for at in range(n):
+        letters |= <uint64_t> 1 << (piece[at] & 63)
+    if popcount(letters) > FEW_BYTES:
+        return False
+    for at in range(n - 7):
+        beginnings |= <uint64_t> 1 << (
+            (load64(piece + at) << (64 - 8 * DECIDED_BY)) * FACTOR >> 58
+        )
+    return 2 * popcount(beginnings) > n - 7 > 0
 
 
 cdef Py_ssize_t backtrack(
@@ -29,11 +55,11 @@ cdef Py_ssize_t backtrack(
     """
     cdef Py_ssize_t count = 0, start = 0, end, matched, watched = 0
     cdef uint64_t* pair_cache = lookups.pair_cache
-    cdef Match match = longest_beginning(bpe, piece, n)
-    cdef uint32_t token
+    cdef uint64_t* matches = lookups.first_matches
+    cdef Match match
+    cdef uint32_t token = first_match(bpe, matches, piece, n, &match)
     # Places that are left again cost a match each, most of all in runs of one character.
-    matched = match.length
-    token = next_match(bpe, piece, &match)
+    matched = match.longest
     memset(open_ends, 0xFF, (n // 64 + 1) * sizeof(uint64_t))
     while True:
         if token == NONE:
@@ -41,11 +67,10 @@ cdef Py_ssize_t backtrack(
             count -= 1
             end = start
             start -= token_bytes(bpe, out[count])
-            match = longest_beginning(bpe, piece + start, end - start - 1)
-            matched += match.length
-            token = next_match(bpe, piece + start, &match)
+            token = first_match(bpe, matches, piece + start, end - start - 1, &match)
+            matched += match.longest
             continue
-        end = start + token_bytes(bpe, token)
+        end = start + match.length + 1
         if open_ends[end >> 6] >> (end & 63) & 1 and (
             count == 0 or cached_compatible(bpe, pair_cache, out[count - 1], token)
         ):
@@ -60,8 +85,7 @@ cdef Py_ssize_t backtrack(
                 if is_interrupted(&lookups.watch, start - watched):
                     return INTERRUPTED
                 watched = start
-            match = longest_beginning(bpe, piece + start, n - start)
-            matched += match.length
-            token = next_match(bpe, piece + start, &match)
+            token = first_match(bpe, matches, piece + start, n - start, &match)
+            matched += match.longest
         else:
             token = next_match(bpe, piece + start, &match)

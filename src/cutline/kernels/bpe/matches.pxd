@@ -7,22 +7,31 @@ automaton finds those that end at each place of a text; its states are made when
 needs them. Source: docs/algorithm.md, "Finding tokens".
 """
 
-from cutline.kernels.base.common cimport NONE, uint8_t, uint32_t, uint64_t
+from cutline.kernels.base.common cimport NONE, load64, uint8_t, uint32_t, uint64_t
 from cutline.kernels.bpe.bpe cimport Bpe, find_token
 
 cdef extern from "native.h":
     const uint64_t FACTOR "CUTLINE_MATCH_FACTOR"
     const uint64_t INVERSE "CUTLINE_MATCH_INVERSE"
+    # The part of an entry that tells the bytes: DECIDING_BITS less FIRST_MATCH_BITS, the highest.
+    const uint64_t TAG "CUTLINE_FIRST_MATCH_TAG"
 
 cdef enum:
     BEGINS = 1              # some token begins (or ends) with these bytes
     IS_TOKEN = 2            # these bytes are a token
     ROOT = 0                # the automaton's node of no bytes; node 1 + b is that of byte b
 
+    # The cache of first matches: for six bytes of text, which decide a match of up to five.
+    FIRST_MATCH_BITS = 13
+    FIRST_MATCH_SLOTS = 1 << 13
+    DECIDING_BITS = 48
+    MOST_DECIDED = 5
+
 # The first bytes of a text, so many that a token may begin with them.
 cdef struct Match:
-    uint64_t hashed
-    Py_ssize_t length
+    uint64_t hashed         # of `length` bytes; 0: not known
+    Py_ssize_t longest
+    Py_ssize_t length       # the token that comes next has no more bytes
 
 # A beginning of a token. Two share a cache line.
 cdef struct Node:
@@ -78,14 +87,21 @@ cdef inline Match longest_beginning(
             break
         match.hashed = hashed
         match.length += 1
+    match.longest = match.length
     return match
 
 
 cdef inline uint32_t next_match(const Bpe* bpe, const uint8_t* text, Match* match) noexcept nogil:
-    """The longest token in a match, which then goes on with the shorter ones; NONE: no more."""
+    """The longest token in a match, which then goes on with the shorter ones; NONE: no more.
+
+    The token has a byte more than `match.length` then says.
+    """
     cdef Py_ssize_t length
     cdef uint64_t bits
     cdef uint32_t token
+    if match.hashed == 0:
+        for length in range(match.length):
+            match.hashed = extended(match.hashed, text[length])
     while match.length > 1:
         length = match.length
         bits = filter_bits(bpe.beginnings, bpe.match_shift, match.hashed)
@@ -99,6 +115,38 @@ cdef inline uint32_t next_match(const Bpe* bpe, const uint8_t* text, Match* matc
         return NONE
     match.length = 0
     return bpe.byte_token[text[0]]
+
+
+cdef inline uint32_t first_match(
+    const Bpe* bpe,
+    uint64_t* cache,        # in and out: FIRST_MATCH_SLOTS, all zero at first; or NULL
+    const uint8_t* text, Py_ssize_t n,
+    Match* match,           # out
+) noexcept nogil:
+    """The longest token that text[:n] begins with, and the match that has the shorter ones.
+
+    Text that repeats few bytes, as that of a genome, asks for the same beginnings again and
+    again. An entry holds the rest of a product, of which the slot is the highest bits: as the
+    factor is odd, both tell the six bytes; then the token, and the lengths of the match.
+    """
+    cdef uint64_t* slot = NULL
+    cdef uint64_t product, entry
+    cdef uint32_t token
+    if cache != NULL and n >= 8:
+        product = load64(text) * FACTOR << (64 - DECIDING_BITS)
+        slot = cache + (product >> (64 - FIRST_MATCH_BITS))
+        product <<= FIRST_MATCH_BITS
+        entry = slot[0]
+        if ((entry ^ product) & TAG) == 0 and entry & 7:
+            match.hashed = 0
+            match.longest = entry & 7
+            match.length = entry >> 3 & 7
+            return entry >> 6 & 0x1FFFFF
+    match[0] = longest_beginning(bpe, text, n)
+    token = next_match(bpe, text, match)
+    if slot != NULL and match.longest <= MOST_DECIDED and token != NONE:
+        slot[0] = product | <uint64_t> token << 6 | match.length << 3 | match.longest
+    return token
 
 
 cdef inline const uint64_t* filter_of(

@@ -9,6 +9,7 @@ from cutline.kernels.bpe.matches cimport Automaton, Reading
 cdef struct Lookups:
     uint64_t* pair_cache          # of cached_compatible; or NULL
     Segment* segments             # of merge_segments; or NULL
+    uint64_t* first_matches       # of first_match; or NULL
     Automaton automata[2]         # of tokens; the second one is mirrored
     Watch watch                   # for signals, of the call that uses them now
 

@@ -19,12 +19,12 @@ from cutline.kernels.base.common cimport (
 )
 from cutline.kernels.base.find cimport find_bytes
 from cutline.kernels.base.signals cimport is_interrupted
-from cutline.kernels.bpe.backtracking cimport backtrack
+from cutline.kernels.bpe.backtracking cimport backtrack, suits_backtracking
 from cutline.kernels.bpe.bpe cimport (
     PAIR_CACHE_SLOTS, SEGMENT_BITS, Probe, Segment, find_probed, find_token, first_slot, id_of_rank,
     long_probe, may_merge_characters, merge, merge_segments, next_closed_boundary, short_probe,
 )
-from cutline.kernels.bpe.matches cimport free_automaton
+from cutline.kernels.bpe.matches cimport FIRST_MATCH_SLOTS, free_automaton
 from cutline.kernels.bpe.merge_windows cimport encode_by_windows
 from cutline.kernels.bpe.prefixes cimport encode_by_prefixes
 from cutline.kernels.encode.caches cimport (
@@ -51,6 +51,7 @@ cdef enum:
     LEAST_RING_BITS = 12    # a ring has room for the longest piece stored
     LEAST_RUN_RING_BITS = 13    # ... or for the longest run
     BYTES_A_PIECE = 8       # with so many, few pieces are found that are not asked for
+    WORTH_A_LOOK = 32                  # bytes: shorter pieces are merged, whatever they are of
     BACKTRACKING_BUDGET = 1 << 12      # bytes of a piece matched to no use before it gives up
     FEW_BYTES = 7           # of a piece whose count is kept with it in a word
     FEW_BITS = 12           # log2 of the entries for such pieces
@@ -79,13 +80,14 @@ cdef class OwnedState:
         cdef size_t pair_cache_bytes = PAIR_CACHE_SLOTS * sizeof(uint64_t)
         cdef size_t few_bytes = sizeof(uint64_t) << FEW_BITS
         cdef size_t segments_bytes = sizeof(Segment) << SEGMENT_BITS
+        cdef size_t matches_bytes = FIRST_MATCH_SLOTS * sizeof(uint64_t)
         self.first_level_bits = first_level_bits
         self.store_bits = store_bits
         # Few tokens to prefill it with leave most of the first level untouched, often for good.
         self.in_large_pages = n_tokens >= MANY_TOKENS
         self.memory = zeroed_memory(
             first_level_bytes + index_bytes + ring_bytes + pair_cache_bytes + few_bytes
-            + segments_bytes,
+            + segments_bytes + matches_bytes,
             large_pages=self.in_large_pages,
         )
         start = <size_t> &self.memory[0]
@@ -103,6 +105,9 @@ cdef class OwnedState:
         if self.state.stores:
             self.state.lookups.pair_cache = <uint64_t*> (start + ring_bytes)
             self.state.lookups.segments = <Segment*> (self.state.few_bytes + (1 << FEW_BITS))
+            self.state.lookups.first_matches = (
+                <uint64_t*> (self.state.lookups.segments + (1 << SEGMENT_BITS))
+            )
 
     cdef int reserve_runs(self) except -1:
         """Make room for runs and their counts."""
@@ -613,12 +618,13 @@ cdef Py_ssize_t encode_parts(
 ) noexcept nogil:
     """What encode_piece does for a piece that is no token."""
     cdef Py_ssize_t count, at
-    if n <= MERGE_LIMIT:
+    cdef bint backtracks = n > WORTH_A_LOOK and suits_backtracking(piece, n)
+    if n <= MERGE_LIMIT and not backtracks:
         count = merge(bpe, piece, n, whole_characters, state.lookups.segments, out)
     elif may_merge_characters(bpe, piece, n, whole_characters):
         count = encode_characters(bpe, state, piece, n, out)
     else:
-        count = encode_long(bpe, state, piece, n, out)
+        count = encode_long(bpe, state, piece, n, backtracks, out)
     if bpe.n_dense < bpe.n_tokens:
         for at in range(count):
             out[at] = bpe.ids[out[at]]
@@ -641,7 +647,10 @@ cdef Py_ssize_t encode_characters(
         )
         if start < end:
             end = next_closed_boundary(bpe, piece, start, n)
-            added = encode_long(bpe, state, piece + start, end - start, out + count)
+            added = encode_long(
+                bpe, state, piece + start, end - start,
+                suits_backtracking(piece + start, end - start), out + count,
+            )
             if added < 0:
                 return added
             count += added
@@ -652,6 +661,7 @@ cdef Py_ssize_t encode_characters(
 cdef Py_ssize_t encode_long(
     const Bpe* bpe, EncoderState* state,
     const uint8_t* piece, Py_ssize_t n,     # in: at least one byte
+    bint backtracks,                        # in: suits_backtracking
     uint32_t* out,                          # out: n slots
 ) noexcept nogil:
     """Tokens of a long piece. Their number, NO_MEMORY or INTERRUPTED.
@@ -659,7 +669,9 @@ cdef Py_ssize_t encode_long(
     Windows are fastest but for text that repeats itself; backtracking for such text but for
     runs, where it leaves nearly every place again.
     """
-    cdef Py_ssize_t count = encode_by_windows(bpe, piece, n, &state.lookups, out)
+    cdef Py_ssize_t count = 0
+    if not backtracks:
+        count = encode_by_windows(bpe, piece, n, &state.lookups, out)
     if count != 0:
         return count
     if not grow(<void**> &state.bits, &state.bits_words, n // 64 + 1, sizeof(uint64_t)):

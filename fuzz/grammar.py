@@ -63,6 +63,16 @@ _DIFF: Final = (
     f"commit {'0' * 40}\n", f"From {'a' * 40}\n", "Subject: [P] ", "    ", "Index: x\n", "\\ ", " ",
     "@@@ -1", "\n",
 )  # fmt: skip
+_MAIL: Final = (
+    "From a Mon Mar  3 09:10:40 2025\n", "Subject: a\n", "To: b,\n c\n", "\n", "--x\n", "--y\n",
+    "--x--\n", "Content-Type: m/m; boundary=x\n", "Content-Type: m/m;\n boundary=y\n", "From ",
+    "Content-Disposition: a; filename=b\n", "=?utf-8?Q?a?=", "> ", " ", "Subject: =?utf-8?B?",
+)  # fmt: skip
+_CALENDAR: Final = (
+    "BEGIN:VCALENDAR\n", "END:VCALENDAR\n", "BEGIN:VEVENT\n", "END:VEVENT\n", "BEGIN:VALARM\n",
+    "END:VALARM\n", "SUMMARY:a\\, b\\n", "FN:c\n", "N:a;b;;\n", 'X;Y="a:b":c\n', "\n ", "\n\t",
+    "\n", "BEGIN:VCARD\n", "END:VCARD\n", "ical.NAME:x\n", ";", ":", "\\",
+)  # fmt: skip
 _MARKUP: Final = (
     "* ", "** TODO ", "= ", "== ", "====\n", "----\n", "~~~~\n", "===\n", "|===\n", "....\n",
     "Care\n----\n", "====\nSaws\n====\n", "#+begin_src py\n", "#+end_src\n", ":a:\n", ":END:\n",
@@ -85,6 +95,8 @@ PARTS: Final[dict[str, tuple[str, ...]]] = {
     **dict.fromkeys(("csv", "tsv", "psv"), _TABLE + _WORDS + _ENDS),
     "transcript": _TRANSCRIPT + _WORDS + _ENDS,
     **dict.fromkeys(("rst", "org", "asciidoc"), _MARKUP + _WORDS + _ENDS),
+    "email": _MAIL + _WORDS + _ENDS,
+    **dict.fromkeys(("icalendar", "vcard"), _CALENDAR + _WORDS + _ENDS),
     "diff": _DIFF + _WORDS + _ENDS,
     "latex": _LATEX + _WORDS + _ENDS,
     "python": _CODE + _WORDS + _ENDS,

@@ -37,7 +37,17 @@ def run(data: bytes) -> None:
     if kind in LANGUAGES:
         structure = parse(text, LANGUAGES[kind])
         check_nesting(list(structure.units), len(text))
-        if kind in ("markdown", "python", "diff", "rst", "org", "asciidoc", "latex"):
+        if kind in (
+            "markdown",
+            "python",
+            "diff",
+            "email",
+            "icalendar",
+            "rst",
+            "org",
+            "asciidoc",
+            "latex",
+        ):
             check_structure(structure, text)
     chunker = chunker_of(kind, size, **options)
     chunks = chunker.chunk(text)
@@ -54,6 +64,7 @@ LANGUAGES = {
         name: f"{DATA}{name}"
         for name in (
             *("html", "json", "jsonl", "csv", "tsv", "psv", "transcript", "diff"),
+            *("email", "icalendar", "vcard"),
             *("rst", "org", "asciidoc", "latex"),
         )
     },

@@ -156,6 +156,12 @@ def test_what_is_no_special_token_is_refused(special: Any, message: str) -> None
         cutline.Encoding("t", pat_str=None, mergeable_ranks=SINGLE_BYTES, special_tokens=special)
 
 
+@pytest.mark.parametrize("spec", [None, "o200k_base", {}])
+def test_what_is_no_spec_is_refused(spec: Any) -> None:
+    with pytest.raises(TypeError, match=f"spec must be a TokenizerSpec, got {type(spec).__name__}"):
+        cutline.Encoding.from_spec(spec)
+
+
 @pytest.mark.parametrize("tokens", [["a"], [1.0], [None], "ab", np.array([1.0])])
 def test_what_is_no_token_id_is_refused(tokens: Any) -> None:
     with pytest.raises(TypeError):
@@ -170,6 +176,7 @@ INTEGERS: dict[str, Callable[[Any], object]] = {
     "limit of shorten: max_tokens": lambda n: cutline.shorten("a b", n).text,
     "limit of fits: max_tokens": lambda n: enc.fits("a b", n),
     "limit of split_at: n": lambda n: enc.split_at("a b", n),
+    "place of split_at: start": lambda n: enc.split_at("a b c d e f", 9, n),
     "budget of an item: min_tokens": lambda n: cutline.Item("a b", min_tokens=n).text,
     "cost of an item: overhead_tokens": lambda n: cutline.Item("a b", overhead_tokens=n).text,
     "chunks: chunk_size": lambda n: enc.split("a b", n),

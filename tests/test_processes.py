@@ -207,3 +207,20 @@ def work(encoding: cutline.Encoding, chunkers: list[Any], text: str) -> list[Any
 
 def chunks_of(chunker: Any, text: str) -> list[str]:
     return [chunk.text for chunk in chunker.chunk(text)]
+
+
+def test_a_second_interpreter_is_refused_at_the_import() -> None:
+    """As docs/limits.md says: modules of Cython are of one interpreter."""
+    pytest.importorskip("_xxsubinterpreters", reason="a module of CPython up to 3.12")
+    code = """
+import _xxsubinterpreters as interpreters
+import cutline
+cutline.get_encoding("gpt2").count("a")
+try:
+    interpreters.run_string(interpreters.create(), "import cutline")
+except interpreters.RunFailedError as error:
+    assert "ImportError" in str(error), error
+else:
+    raise AssertionError
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)

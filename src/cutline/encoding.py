@@ -148,7 +148,12 @@ class Encoding(Properties, Cutting, Decoding):
 
         Raises:
             VocabularyError, PatternError: as the constructor.
+            TypeError: it is no `TokenizerSpec`.
         """
+        from cutline.spec import TokenizerSpec
+
+        if not isinstance(spec, TokenizerSpec):
+            raise TypeError(f"spec must be a TokenizerSpec, got {type(spec).__name__}")
         encoding = cls.__new__(cls)
         encoding._assemble(spec)
         return encoding

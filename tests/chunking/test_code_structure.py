@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cutline import CodeChunker, get_encoding
 from cutline.chunking.structure import Structure, line_starts
 
 from ..conftest import corpora_folder
@@ -125,6 +126,69 @@ def test_keys_of_yaml_and_tables_of_toml_are_headings_and_stay_whole() -> None:
     assert structure.headings_at(text.index("e =")) == ("[b.c]",)
     assert structure.headings_at(text.index("  5")) == ("[[f]]",)
     assert structure.units == ((7, text.index("[[f")), (text.index("[[f"), len(text)))
+
+
+DOCKERFILE = """\
+# syntax=docker/dockerfile:1
+ARG VERSION=3
+
+FROM python:${VERSION} AS base
+ENV A=1 \\
+    B=2
+WORKDIR /app
+
+# Build.
+from base as build
+RUN apt-get update && \\
+    psql -c "SELECT a \\
+FROM saws"
+RUN <<EOT
+FROM here on
+EOT
+COPY . .
+FROM base
+RUN true
+"""
+
+
+def test_stages_of_a_dockerfile_are_definitions() -> None:
+    structure = code_structure(DOCKERFILE, "dockerfile")
+    check(structure, DOCKERFILE)
+    places = [DOCKERFILE.index(start) for start in ("FROM python", "# Build", "FROM base\n")]
+    assert structure.cuts("definition") == places
+    members = {DOCKERFILE[at:].split()[0] for at in structure.cuts("member")}
+    assert members == {"FROM", "ENV", "WORKDIR", "#", "RUN", "COPY"}
+    assert {(places[0], places[1]), (places[1], places[2])} < {*structure.units}
+    assert structure.headings_at(DOCKERFILE.index("WORKDIR")) == ("FROM python:${VERSION} AS base",)
+    assert structure.headings_at(DOCKERFILE.index("    psql")) == (
+        "from base as build",
+        "RUN apt-get update &&",
+    )
+    assert structure.headings_at(places[2]) == ()
+
+
+def test_one_stage_of_a_dockerfile_is_only_a_heading() -> None:
+    text = "FROM base\nRUN a && \\\n  b && \\\n  c\nCOPY . .\nRUN d \\\n  e\n"
+    structure = code_structure(text, "dockerfile")
+    assert [text[at:].split()[0] for at in structure.cuts("definition")] == ["RUN", "COPY", "RUN"]
+    assert structure.headings_at(text.index("COPY")) == ("FROM base",)
+    assert code_structure("", "dockerfile").headings == ()
+
+
+@pytest.mark.parametrize("is_windows", [True, False])
+def test_the_sign_with_which_lines_of_a_dockerfile_go_on(is_windows: bool) -> None:
+    text = "# escape=`\n" * is_windows + "FROM a\nRUN echo `date`\nFROM b\nRUN x\n"
+    structure = code_structure(text, "dockerfile")
+    assert (text.index("FROM b") in structure.cuts("definition")) != is_windows
+
+
+def test_a_long_instruction_of_a_dockerfile_stays_whole_where_it_fits() -> None:
+    run = "RUN apt-get update && \\\n" + "    apt-get install -y package && \\\n" * 9 + "    true\n"
+    text = f"FROM a\nCOPY . .\n{run}COPY . .\n{run}FROM b\n{run}"
+    least = get_encoding("o200k_base").count(run)
+    for size in range(least, 2 * least, 5):
+        for chunk in CodeChunker("dockerfile", "o200k_base", size)(text):
+            assert not chunk.text.startswith(" "), size
 
 
 @pytest.mark.parametrize("language", SOURCES)

@@ -262,7 +262,9 @@ HOSTILE = [
 ]
 
 
-@pytest.mark.parametrize("name", [*DELIMITERS, "json", "jsonl", "transcript", "diff"])
+@pytest.mark.parametrize(
+    "name", [*DELIMITERS, "json", "jsonl", "transcript", "diff", "email", "vcard"]
+)
 @pytest.mark.parametrize("text", HOSTILE)
 def test_any_text_is_cut(name: str, text: str) -> None:
     for size in (4, 16):

@@ -138,6 +138,19 @@ def test_no_chunk_ends_between_a_file_and_its_first_hunk() -> None:
         assert not ends & set(inner), size
 
 
+def test_files_without_hunks_are_cut_apart() -> None:
+    moves = [
+        f"diff --git a/x{n} b/y{n}\nsimilarity index 100%\nrename from x{n}\nrename to y{n}\n"
+        for n in range(4)
+    ]
+    text = f"commit {'1' * 40}\n\n    Moved\n\n" + "".join(moves)
+    structure = diff_structure(text)
+    check_structure(structure, text)
+    assert [text[place:] for place in structure.cuts("file")] == [
+        "".join(moves[n:]) for n in (1, 2, 3)
+    ]
+
+
 def test_diffs_are_chosen_by_name() -> None:
     for name in ("a.diff", "a.PATCH", "diff"):
         chunker = chunker_for(name, "o200k_base", 64)

@@ -462,3 +462,16 @@ def test_small_input_shows_no_progress(tmp_path: Path) -> None:
 
 def test_large_input_is_quiet_without_a_terminal(command: Command, large_file: Path) -> None:
     assert command("count", large_file).stderr == b""
+
+
+@POSIX_ONLY
+@pytest.mark.parametrize("options", [[], ["--also-fits", "bytes=9"], ["--errors", "replace"]])
+def test_a_start_is_cut_from_a_pipe_without_end(options: list[str]) -> None:
+    with subprocess.Popen(["yes"], stdout=subprocess.PIPE) as endless:
+        line = [*PROGRAM, "truncate", "-n", "5", *options]
+        result = subprocess.run(
+            line, stdin=endless.stdout, capture_output=True, timeout=DEADLINE_SECONDS
+        )
+        endless.kill()
+    assert (result.returncode, result.stderr) == (0, b"")
+    assert result.stdout.decode() == "y\ny\n…"

@@ -69,3 +69,43 @@ def test_max_tokens_must_be_given(invoke: Invoke) -> None:
     result = invoke("truncate", stdin="one")
     assert result.exit_code == 2
     assert "--max-tokens" in result.stderr
+
+
+@pytest.mark.parametrize("codec", ["utf-16", "utf-16-le", "cp1252", "utf-7", "utf-8-sig", "big5"])
+@pytest.mark.parametrize("n_words", [3, 30_000])
+def test_a_start_is_decoded_like_the_whole(
+    invoke: Invoke, tmp_path: Path, codec: str, n_words: int
+) -> None:
+    text = "one two three " * n_words
+    (tmp_path / "a").write_bytes(text.encode(codec))
+    for keep in ("start", "end"):
+        options = ["-n", "7", "--keep", keep, "--input-encoding", codec, tmp_path / "a"]
+        result = invoke("truncate", *options)
+        assert result.stdout_bytes.decode() == truncate(text, 7, keep)  # type: ignore[arg-type]
+
+
+def test_a_start_is_decoded_as_the_file_declares(
+    invoke: Invoke, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cutline.cli.decoding._READ_BYTES", 4096)
+    page = '<meta charset="iso-8859-1">' + " x" * 5000 + " caf\xe9" + " x" * 9000
+    result = invoke("truncate", "-n", "99999", stdin=page.encode("latin-1"))
+    assert result.stdout_bytes.decode() == page
+
+
+def test_a_lone_surrogate_is_refused_as_in_a_whole_file(invoke: Invoke) -> None:
+    options = ["-n", "9", "--input-encoding", "utf-7"]
+    results = [
+        invoke("truncate", *options, *keep, stdin=b"a+2AA-b") for keep in ([], ["--keep=end"])
+    ]
+    assert [result.exit_code for result in results] == [1, 1]
+    assert "lone surrogate" in results[0].stderr
+    assert results[0].stderr == results[1].stderr
+
+
+def test_no_byte_after_what_decides_a_start_is_read(invoke: Invoke) -> None:
+    words = b"one two " * 100_000
+    assert invoke("truncate", "-n", "3", stdin=words + b"\xff").stdout == "one two …"
+    refused = invoke("truncate", "-n", "3", "--keep", "end", stdin=words + b"\xff")
+    assert (refused.exit_code, "byte offset 800000" in refused.stderr) == (1, True)
+    assert invoke("truncate", "-n", "3", stdin=b"one \xff" + words).exit_code == 1

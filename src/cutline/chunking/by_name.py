@@ -37,9 +37,12 @@ _ENDINGS: Final = {
     "data/csv": "csv",
     "data/tsv": "tab tsv",
     "data/psv": "psv",
-    "data/json": "geojson har json jsonld topojson webmanifest",
+    "data/json": "geojson har json jsonld topojson webmanifest css.map cjs.map js.map mjs.map",
     "data/jsonl": "jsonl jsonlines ndjson",
     "data/transcript": "srt vtt",
+    "data/email": "eml mbox",
+    "data/icalendar": "ics ifb vcs",
+    "data/vcard": "vcard vcf",
     "data/diff": "diff patch",
     "data/html": "htm html xhtml",
     "data/latex": "latex ltx tex",
@@ -209,6 +212,8 @@ def _kinds(table: dict[str, str]) -> dict[str, str]:
 
 _ALSO_DATA: Final = ("html", "latex", "org", "rst")
 """Languages whose files `DataChunker` cuts."""
+_VARIED: Final = ("dockerfile", "make")
+"""Languages of which a name may go on, as in Dockerfile.dev."""
 _KIND_OF_ENDING: Final = _kinds(_ENDINGS)
 _KIND_OF_NAME: Final = _kinds(_NAMES)
 
@@ -224,10 +229,15 @@ def kind_of(path: str | os.PathLike[str]) -> str:
     ('python', 'markdown', 'make', 'text')
     """
     name = os.path.basename(path)  # noqa: PTH119 (loads pathlib)
-    ending = name.rpartition(".")[2].lower()
-    return _KIND_OF_NAME.get(name) or (
-        _KIND_OF_ENDING.get(ending, TEXT) if len(ending) < len(name) else TEXT
-    )
+    before, dot, ending = name.lower().rpartition(".")
+    if name in _KIND_OF_NAME or not dot:
+        return _KIND_OF_NAME.get(name, TEXT)
+    two = f"{before.rpartition('.')[2]}.{ending}"  # of a source map: x.js.map
+    found = _KIND_OF_ENDING.get(two) or _KIND_OF_ENDING.get(ending)
+    if found is not None:
+        return found
+    found = _KIND_OF_NAME.get(name.partition(".")[0])
+    return found if found in _VARIED else TEXT
 
 
 def kinds_of_data() -> list[str]:

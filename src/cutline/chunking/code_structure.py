@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, get_args
 
 from cutline.chunking.code_guard import is_parsed
 from cutline.chunking.code_repair import Code, repaired
+from cutline.chunking.docker_stages import add_stages
 from cutline.chunking.grammar_gaps import as_grammar_knows
 from cutline.chunking.long_lines import broken
 from cutline.chunking.structure import (
@@ -71,8 +72,8 @@ def code_structure(text: str, language: str) -> Structure:
     The headings of a place are the definitions around it, except those that begin there: a
     chunk that begins with a definition shows its name, and only one that begins further down
     needs it. A heading is the definition's first line up to the end of the name, without
-    modifiers, such as ("class Tokenizer", "def encode"). Keys of YAML with lines below them, and
-    tables of TOML, are such definitions.
+    modifiers, such as ("class Tokenizer", "def encode"). Keys of YAML with lines below them, tables
+    of TOML, and stages and long instructions of a Dockerfile, are such definitions.
 
     Args:
         text: any text. If it does not parse, blocks that do are cut as if the others, which
@@ -109,6 +110,8 @@ def code_structure(text: str, language: str) -> Structure:
             problem = "it has too much without an end, or too deep in one another"
         else:
             rows = found
+    if name == "dockerfile":
+        add_stages(rows, text, code.lines)
     levels: list[list[int]] = [[] for _ in _NAMES]
     for row, depth in rows.cuts:
         levels[min(depth, len(_NAMES) - 2)].append(lines[row])

@@ -3,15 +3,10 @@
 import re
 from collections.abc import Iterator
 from itertools import takewhile
-from typing import Final, NamedTuple
+from typing import Final
 
-from cutline.chunking.structure import (
-    Structure,
-    heading_paths,
-    line_starts,
-    nested_bitmaps,
-    tidy_units,
-)
+from cutline.chunking.nested_parts import Part, parts_structure
+from cutline.chunking.structure import Structure, line_starts
 
 __all__ = ["diff_structure"]
 
@@ -23,14 +18,6 @@ _FILE_LINE: Final = re.compile(r"diff --(?:git|cc|combined) (.*)|Index: (.*)|dif
 _SUBJECT: Final = re.compile(r"Subject: (?:\[[^\]]*\] ?)*(.*)|    (\S.*)").match
 _PREFIX: Final = re.compile(r"[abciow]/")
 _NOTHING: Final = "/dev/null"
-
-
-class _Part(NamedTuple):
-    """A commit, a file or a hunk: where it begins, and its title."""
-
-    level: int
-    start: int
-    title: str
 
 
 def diff_structure(text: str) -> Structure:
@@ -53,40 +40,10 @@ def diff_structure(text: str) -> Structure:
     ends = [*starts[1:], len(text)]
     lines = [text[start:end].rstrip("\r\n") for start, end in zip(starts, ends, strict=True)]
     parts = [part._replace(start=starts[part.start]) for part in _parts(lines)]
-    levels: list[list[int]] = [[] for _ in _NAMES]
-    units: list[tuple[int, int]] = []
-    heads: list[_Part] = []  # of which a part begins, and nothing below it yet
-    ends_of = _ends(parts, len(text))
-    for part, end in zip(parts, ends_of, strict=True):
-        heads = [head for head in heads if head.level < part.level]
-        start = heads[0].start if heads else part.start
-        if heads:
-            units.append((start, part.start + 1))  # never cut right after the lines above
-        else:
-            levels[part.level - 1].append(start)
-        units.append((start, end))
-        heads.append(part._replace(start=start))
-        if part.level == _HUNK:
-            heads = []
-    return Structure(
-        _NAMES,
-        nested_bitmaps(len(text), levels),
-        tidy_units(units),
-        tuple(heading_paths([(part.start, part.level, part.title)] for part in parts)),
-    )
+    return parts_structure(len(text), _NAMES, parts)
 
 
-def _ends(parts: list[_Part], length: int) -> list[int]:
-    """Return where each part ends: where the next one begins that is not deeper."""
-    ends: list[int] = []
-    following = [length] * (_HUNK + 1)  # by level
-    for part in reversed(parts):
-        ends.append(min(following[: part.level + 1]))
-        following[part.level] = part.start
-    return ends[::-1]
-
-
-def _parts(lines: list[str]) -> Iterator[_Part]:
+def _parts(lines: list[str]) -> Iterator[Part]:
     """Yield the parts of a diff, whose `start` is the row, given its lines."""
     old = new = 0  # lines of the hunk that are missing yet
     is_named = False  # the lines of a file before its hunks began
@@ -103,15 +60,15 @@ def _parts(lines: list[str]) -> Iterator[_Part]:
             if line.startswith("@@@"):
                 old = new = 0  # a merge, whose lines have several signs
             is_named = False
-            yield _Part(_HUNK, row, found[3].strip())
+            yield Part(_HUNK, row, found[3].strip())
         elif _COMMIT_LINE(line):
             is_named = False
-            yield _Part(_COMMIT, row, _subject(lines, row))
+            yield Part(_COMMIT, row, _subject(lines, row), is_head=True)
         elif found := _FILE_LINE(line):
             is_named = True
-            yield _Part(_FILE, row, _path(lines, row, found[1] or found[2] or ""))
+            yield Part(_FILE, row, _path(lines, row, found[1] or found[2] or ""), is_head=True)
         elif line.startswith("--- ") and not is_named and _line(lines, row + 1)[:4] == "+++ ":
-            yield _Part(_FILE, row, _path(lines, row, ""))
+            yield Part(_FILE, row, _path(lines, row, ""), is_head=True)
 
 
 def _subject(lines: list[str], row: int) -> str:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["CodeChunker", "DataChunker", "MarkdownChunker"]
 
 _CODE_LEVELS: Final = ("paragraph", "line", "phrase", "word")
-_WRAPPED: Final = ("asciidoc", "latex", "org", "rst")  # formats of prose that editors wrap
+_WRAPPED: Final = ("asciidoc", "email", "latex", "org", "rst")  # formats of prose that editors wrap
 
 
 class _StructureChunker(TextChunker):
@@ -186,22 +186,23 @@ class CodeChunker(_StructureChunker):
 
 
 class DataChunker(_StructureChunker):
-    r"""Chunks of HTML, other markup, tables, JSON, transcripts and diffs, between their parts.
+    r"""Chunks of HTML, other markup, tables, JSON, mail and the like, between their parts.
 
-    Records, elements, cues, turns of speakers and hunks stay whole if they fit the budget; offsets
-    are those of the source. A chunk's headings are the titles of the sections that it begins in;
-    the keys around its first element in JSON; commit, path and function in a diff; and the speaker
-    in a transcript, unless his turn begins with the chunk.
+    Records, elements, messages, events, cues, turns of speakers and hunks stay whole if they fit
+    the budget; offsets are those of the source. A chunk's headings are the titles of the sections
+    that it begins in; the keys around its first element in JSON; the subject of a message; the name
+    of an event or contact; commit, path and function in a diff; and the speaker in a transcript,
+    unless his turn begins with the chunk.
 
     Args:
         data_format: "csv", "tsv" or "psv" (whose first record is a header); "json" or "jsonl",
             also for several values one after another; "transcript", for subtitles (SRT,
-            WebVTT), too; "diff", for patches and `git log -p`; "html", "rst"
-            (reStructuredText), "org", "asciidoc" or "latex". Their levels are in
-            docs/chunking.md, "Data".
+            WebVTT), too; "email", for messages and mailboxes (mbox); "icalendar" or "vcard";
+            "diff", for patches and `git log -p`; "html", "rst" (reStructuredText), "org",
+            "asciidoc" or "latex". Their levels are in docs/chunking.md, "Data".
         encoding, chunk_size, chunk_overlap, boundary, strip, min_fill: as for `TextChunker`.
         levels, lines: as for `TextChunker`, inside records; by default, lines are kept, but not
-            in reStructuredText, Org, AsciiDoc and LaTeX, whose prose is wrapped.
+            in reStructuredText, Org, AsciiDoc, LaTeX and mail, whose prose is wrapped.
         balance, stable, template, count_text, also_fits, line_numbers: as for `TextChunker`.
         never_across: also a level of the format, such as "record", "turn" or in markup "heading
             1"; and as for `MarkdownChunker`.

@@ -25,6 +25,8 @@ class Block(NamedTuple):
         is_whole: it should stay whole, whatever its kind.
         level: of a heading, from 1.
         title: of a heading, as plain text.
+        rows: of a table, where those below its header begin.
+        is_headed: the table has a header above them.
     """
 
     start: int
@@ -34,3 +36,5 @@ class Block(NamedTuple):
     is_whole: bool = False
     level: int = 0
     title: str = ""
+    rows: tuple[int, ...] = ()
+    is_headed: bool = False

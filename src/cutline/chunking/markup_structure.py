@@ -18,7 +18,7 @@ from cutline.chunking.structure import (
 __all__ = ["MARKUPS", "markup_structure"]
 
 _MOST_LEVEL: Final = 6
-_NAMES: Final = (*(f"heading {level}" for level in range(1, _MOST_LEVEL + 1)), "block")
+_NAMES: Final = (*(f"heading {level}" for level in range(1, _MOST_LEVEL + 1)), "block", "row")
 
 
 def markup_structure(text: str, read: Callable[[list[str]], Iterator[Block]]) -> Structure:
@@ -30,6 +30,7 @@ def markup_structure(text: str, read: Callable[[list[str]], Iterator[Block]]) ->
       several titles that follow each other directly. No level cuts right after a title.
     - "block": before a block below a blank line. In reStructuredText indented lines belong to the
       block above them.
+    - "row": before the rows of a table in reStructuredText, but for the first below its header.
 
     Lines that name or describe what follows (targets, attributes, drawers) stay with it, and right
     below a title with that. Units are titles together with the block that follows them, code,
@@ -65,7 +66,7 @@ def markup_structure(text: str, read: Callable[[list[str]], Iterator[Block]]) ->
     for block in read(lines):
         found.add(block, is_below_blank=block.start > 0 and not lines[block.start - 1].strip())
     levels: list[list[int]] = [[] for _ in _NAMES]
-    levels[-1] = found.blocks
+    levels[-2:] = found.blocks, found.rows
     for group in found.headings:
         best = min(level for _, level, _ in group)
         levels[min(best, _MOST_LEVEL) - 1].append(group[0][0])
@@ -75,6 +76,9 @@ def markup_structure(text: str, read: Callable[[list[str]], Iterator[Block]]) ->
         tidy_units(found.units),
         tuple(heading_paths(found.headings)),
         tuple(found.regions),
+        table_headers=tuple(
+            (start, end, text[first:start]) for first, start, end in found.table_bodies
+        ),
         sections=tuple(sections_of(found.headings)),
     )
 
@@ -84,6 +88,8 @@ class _Found:
 
     Attributes:
         blocks: where blocks begin that may be cut off from the one above.
+        rows: where rows of tables begin that may.
+        table_bodies: of tables with a header, where they begin, where their body does, and its end.
         units, regions: as of `Structure`.
         headings: the groups that `heading_paths` takes; each begins with the labels above it.
     """
@@ -91,6 +97,8 @@ class _Found:
     def __init__(self, starts: list[int]) -> None:
         """Args: where each row begins, and where the last one ends."""
         self.blocks: list[int] = []
+        self.rows: list[int] = []
+        self.table_bodies: list[tuple[int, int, int]] = []
         self.units: list[tuple[int, int]] = []
         self.regions: list[tuple[int, int, str]] = []
         self.headings: list[list[tuple[int, int, str]]] = []
@@ -123,11 +131,23 @@ class _Found:
             self.regions.append((inner, end, block.kind))
         if self._is_headed:
             # Never cut right after a title, even where its block is too large.
-            headed = self.headings[-1][0][0]
-            self.units += ((headed, end), (headed, self._starts[block.start] + 1))
+            start = self.headings[-1][0][0]
+            self.units += ((start, end), (start, self._starts[block.start] + 1))
+        if block.rows:
+            self._add_rows(block, start)
         elif block.kind or block.is_whole:
             self.units.append((start, end))
         self._is_headed = False
+
+    def _add_rows(self, block: Block, start: int) -> None:
+        """Add the rows of a table; the first stays with all that is above it, from a place on."""
+        end = self._starts[block.end]
+        rows = [self._starts[row] for row in block.rows]
+        ends = [*rows[1:], end]
+        self.rows += rows[1:]
+        self.units += [(start, end), (start, ends[0]), *zip(rows, ends, strict=True)]
+        if block.is_headed:
+            self.table_bodies.append((self._starts[block.start], rows[0], end))
 
 
 MARKUPS: Final = {

@@ -9,6 +9,13 @@ from typing import Final
 from unicodedata import combining, east_asian_width
 
 from cutline.chunking.markup_blocks import CODE, HEADING, LABEL, MOST_TITLE, TABLE, Block
+from cutline.chunking.rst_tables import (
+    TABLE_LINE,
+    TableRows,
+    rows_of_directive,
+    rows_of_grid,
+    rows_of_simple,
+)
 
 __all__ = ["read_blocks"]
 
@@ -30,7 +37,6 @@ _LABEL: Final = re.compile(
 _CODE: Final = re.compile(
     r"\.\. (?:code(?:-block)?|doctest|parsed-literal|prompt|raw|sourcecode|testcode|testoutput)::"
 ).match
-_TABLE: Final = re.compile(r"\.\. (?:csv-|flat-|list-)?table::").match
 _LITERAL: Final = re.compile(r"(?<!\\)(?:\\\\)*::\Z").search
 # Roles, references, literals, emphasis; and escapes.
 _INLINE: Final = re.compile(
@@ -74,15 +80,15 @@ class _Rows:
             if found is not None:
                 return found
         if _GRID_TABLE(line):
-            return Block(row, self._while(row, "+", "|"), TABLE)
+            return self._table(row, self._while(row, "+", "|"), rows_of_grid)
         if _SIMPLE_TABLE(line):
-            return Block(row, self._after_simple_table(row), TABLE)
+            return self._table(row, self._after_simple_table(row), rows_of_simple)
         if _DOCTEST(line):
             return Block(row, self._paragraph_end(row), CODE)
         if _LINE(line):
             kind = LABEL if _LABEL(line) else CODE if _CODE(line) else ""
-            kind = TABLE if _TABLE(line) else kind
-            return self._with_indented(row, row + 1, kind)
+            block = self._with_indented(row, row + 1, kind)
+            return self._table(row, block.end, rows_of_directive) if TABLE_LINE(line) else block
         underline = self._line(row + 1)
         if _RULER(underline) and _holds(underline, line):
             return self._heading(row, row + 2, underline[0], line)
@@ -99,6 +105,12 @@ class _Rows:
     def _heading(self, start: int, end: int, style: str, title: str) -> Block:
         level = self._styles.setdefault(style, len(self._styles) + 1)
         return Block(start, end, HEADING, level=level, title=_plain(title))
+
+    def _table(
+        self, start: int, end: int, rows_of: Callable[[list[str], int, int], TableRows]
+    ) -> Block:
+        rows, is_headed = rows_of(self._lines, start, end)
+        return Block(start, end, TABLE, rows=rows, is_headed=is_headed)
 
     def _line(self, row: int) -> str:
         return self._lines[row] if row < len(self._lines) else ""

@@ -27,8 +27,8 @@ _MOST_TITLE: Final = 80
 _KEYED: Final = "block_mapping_pair"
 # A comment of marks alone, as above and below the name of a section.
 _RULER = re.compile(r"[^\w\r\n]*+(?=[\r\n]|\Z)(?<=[-=#*/+~]{4})").match
-_TITLE_END = re.compile(r"[({=;\r\n]|(?<!:):(?!:)").search
-_NAME: Final = (
+_TITLE_END = re.compile(r"[({=;\r\n]|\\[\r\n]|(?<!:):(?!:)").search
+_NAME: Final = (  # an instruction of Docker has "struct" in its name, too
     r"function|class|method|struct|impl|interface|enum|trait|constructor|protocol|extension"
 )
 # Kinds with such a word in their name that are only parts or uses of definitions.

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import wraps
 from itertools import chain
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, BinaryIO, Final, TypeVar
 
 import click
 
@@ -159,6 +159,46 @@ class TextReader:
             rest.decode()
         except UnicodeDecodeError as error:
             raise _wrong_bytes(error, done, head, _UTF8) from error
+
+    def beginning(self, file: BinaryIO, is_enough: Callable[[str], bool]) -> str | None:
+        """Read a file in parts until they are enough; a pipe as its bytes come.
+
+        Args:
+            file: the file, at its beginning.
+            is_enough: gets each part of the text, in order, the last one at the file's end.
+
+        Returns:
+            None; or the text of the whole file, where parts of it cannot be decoded alone.
+
+        Raises:
+            InputError: as `text`, for the bytes that were read.
+        """
+        read: Callable[[int], bytes] = getattr(file, "read1", file.read)
+        blocks = [b""]
+        while len(blocks[0]) < _HEAD_BYTES and (block := read(_READ_BYTES)):
+            blocks[0] += block
+        if (decoder := self._decoder_for(blocks[0])) is None:
+            return self.text(blocks[0] + file.read())
+        while True:
+            block = blocks[-1]
+            try:
+                part = decoder.decode(block, not block)
+            except UnicodeError:
+                return self.text(b"".join(blocks))  # raises it, with the place in the file
+            if has_surrogates(part):
+                return self.text(b"".join([*blocks, file.read()]))
+            if is_enough(part) or not block:
+                return None
+            blocks.append(read(_READ_BYTES))
+
+    def _decoder_for(self, head: bytes) -> codecs.IncrementalDecoder | None:
+        """Return what decodes a file in parts; None: its encoding depends on the whole."""
+        if self.encoding is None and declared_codec(head) is not None:
+            return None
+        try:
+            return codecs.getincrementaldecoder(self._codec_of(head[:_MARK_BYTES]))(self.errors)
+        except LookupError:  # the codec has none
+            return None
 
     def recoded(self, blocks: Iterator[bytes]) -> Iterator[bytes]:
         r"""Yield the content of a file of rows in UTF-8; where it says to be that, as it is.

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import BinaryIO, Protocol, TypeVar
 
 import click
 
@@ -225,10 +225,19 @@ def shown_name(name: str) -> str:
     return _NO_PART_OF_A_LINE.sub(lambda found: found[0].encode("unicode_escape").decode(), name)
 
 
+@contextmanager
+def opened(name: str, path: Path) -> Iterator[BinaryIO]:
+    """Open a file, or standard input, which stays open."""
+    if name == STDIN:
+        yield binary_stream("stdin")
+        return
+    with path.open("rb") as file:
+        yield file
+
+
 def _read(path: str) -> bytes:
-    if path == STDIN:
-        return binary_stream("stdin").read()
-    return Path(path).read_bytes()
+    with opened(path, Path(path)) as file:
+        return file.read()
 
 
 def _ignore(_n_bytes: int) -> None:

@@ -1,11 +1,13 @@
 """`cutline truncate`: cuts texts to a token budget."""
 
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
 
 import click
 
 from cutline.cli.commands import command, run
 from cutline.cli.decoding import TextReader, reads_text
+from cutline.cli.inputs import Watch, opened
 from cutline.cli.options import also_fits, encoding_choice, input_output
 
 if TYPE_CHECKING:
@@ -62,21 +64,47 @@ def truncate(
 ) -> None:
     """Cut each text to a token budget; one that fits stays as it is.
 
-    Nothing else is added: no newline, neither at the end nor between files.
+    Nothing else is added: no newline, neither at the end nor between files. With
+    --keep start, no more is read than decides what is kept.
     """
     from cutline.packing import truncate as truncated
 
-    run(
-        files,
-        output,
-        work=lambda _, content: truncated(
-            reader.text(content),
+    def cut(text: str) -> str:
+        return truncated(
+            text,
             max_tokens,
             keep,  # type: ignore[arg-type]
             marker,
             encoding=encoding,
             boundary=boundary,  # type: ignore[arg-type]
             also_fits=also_fits,
-        ),
+        )
+
+    def cut_beginning(name: str, path: Path, _watch: Watch) -> str:
+        with opened(name, path) as file:
+            return cut(_beginning(file, reader, encoding, max_tokens, also_fits))
+
+    reads_all = keep != "start"
+    run(
+        files,
+        output,
+        work=(lambda _, content: cut(reader.text(content))) if reads_all else None,
+        stream=None if reads_all else cut_beginning,
         write=lambda results: (text for _, text in results),
     )
+
+
+def _beginning(
+    file: BinaryIO,
+    reader: TextReader,
+    encoding: "Encoding",
+    max_tokens: int,
+    also_fits: "dict[str | Encoding, int]",
+) -> str:
+    """Read as much of a text as decides what is kept of its start."""
+    from cutline.counting.beginnings import BeginningRead
+    from cutline.counting.limits import Limit, further_limits
+
+    read = BeginningRead([Limit(encoding, max_tokens), *further_limits(also_fits)])
+    whole = reader.beginning(file, read.add)
+    return read.text if whole is None else whole

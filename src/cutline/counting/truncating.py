@@ -43,7 +43,7 @@ Spans: TypeAlias = Sequence[tuple[int, int]]
 # The search for more text stops if none of this many next lengths fits.
 LOOK_AHEAD = 64
 # Characters from a cut within which a boundary, and a safe start to find it from, are sought.
-_WINDOW = 4096
+WINDOW = 4096
 _CLUSTER, _WORD_EDGE = r"\X", r"(?w)\b"
 # After a line feed, and between a blank and an ASCII letter or digit: always boundaries.
 _SAFE = r"(?r)(?<=\n)|(?<= )(?=[A-Za-z0-9])"
@@ -339,7 +339,7 @@ class _Start(_Side):
 
     def cuts(self, boundary: Boundary) -> Iterator[int]:
         high = self.kept
-        lowest = max(0, high - _WINDOW)
+        lowest = max(0, high - WINDOW)
         while high > lowest:
             low = _safe_before(self.text, high)
             inside = [cut for cut in _cuts_from(self.text, low, boundary, high) if cut > low]
@@ -382,7 +382,7 @@ class _End(_Side):
     def cuts(self, boundary: Boundary) -> Iterator[int]:
         start = len(self.text) - self.kept
         safe = _safe_before(self.text, start + 1) if start else 0
-        last = min(start + _WINDOW, len(self.text) - 1)
+        last = min(start + WINDOW, len(self.text) - 1)
         for cut in _cuts_from(self.text, safe, boundary, last):
             if cut >= start and (boundary != "word" or not self.text[cut].isspace()):
                 yield len(self.text) - cut
@@ -429,8 +429,8 @@ def _cuts_from(text: str, start: int, boundary: Boundary, last: int) -> Iterator
     import regex  # slow to import, and needed for these boundaries only
 
     pattern = regex.compile(_CLUSTER if boundary == "grapheme" else _WORD_EDGE)
-    # Whether `last` is a boundary depends on at most `_WINDOW` characters after it.
-    for match in pattern.finditer(text, start, last + _WINDOW):
+    # Whether `last` is a boundary depends on at most `WINDOW` characters after it.
+    for match in pattern.finditer(text, start, last + WINDOW):
         if match.start() > last:
             return
         yield match.start()
@@ -440,6 +440,6 @@ def _safe_before(text: str, cut: int) -> int:
     """Find a position near before a cut at which clusters and words certainly end, if any."""
     import regex
 
-    lowest = max(0, cut - _WINDOW)
+    lowest = max(0, cut - WINDOW)
     match = regex.compile(_SAFE).search(text, lowest, cut - 1)
     return lowest if match is None else match.start()

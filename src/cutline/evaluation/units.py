@@ -29,7 +29,7 @@ def units_of(name: str, text: str) -> dict[str, list[Span]]:
         Half-open spans in code points, by kind: of Markdown "heading", with the first character
         of what follows it, "table", "code", "list item" and "sentence", in paragraphs, with the
         marker of a list item; of HTML and other markup "table", "code" and "list"; of source
-        code "definition", of several lines; of CSV, JSON and transcripts "record"; of all else
+        code "definition", of several lines; of CSV, JSON, mail and the like "record"; of all else
         "paragraph" and "sentence".
 
     Raises:

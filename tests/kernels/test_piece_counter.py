@@ -66,15 +66,16 @@ def sample(seed: int) -> list[bytes]:
 
 
 def count_in_parts(tables: ScanTables, text: bytes, cuts: list[int]) -> Rows:
-    """Count as threads do: a tally for each part, one after the other here."""
-    places = [0, *cuts, len(text)]
-    spans = list(pairwise(places))
-    tallies = [Tally(tables) for _ in spans]
-    for tally, (start, stop) in list(zip(tallies, spans, strict=True))[1:]:
-        tally.guess(text, start, stop, len(text), True)
-    at = tallies[0].add(text, 0, spans[0][1], len(text), True)
-    for tally in tallies[1:]:
-        at = tally.reconcile(text, at, len(text), True)
+    """Count as threads do: parts in turn by one of three tallies, reconciled by the first."""
+    spans = list(pairwise([0, *cuts, len(text)]))
+    tallies = [Tally(tables) for _ in range(3)]
+    guesses = [
+        tallies[number % 3].guess(text, start, stop, len(text), True)
+        for number, (start, stop) in enumerate(spans)
+    ]
+    at = 0
+    for guess in guesses:
+        at = tallies[0].reconcile(guess, text, at, len(text), True)
     assert at == len(text)
     for tally in tallies[1:]:
         tallies[0].merge(tally)
@@ -194,9 +195,9 @@ def test_one_guess_after_another_is_reconciled() -> None:
     first, second = Tally(tables), Tally(tables)
     for text in texts:
         cut = len(text) // 2
-        second.guess(text, cut, len(text), len(text), True)
+        guess = second.guess(text, cut, len(text), len(text), True)
         at = first.add(text, 0, cut, len(text), True)
-        assert second.reconcile(text, at, len(text), True) == len(text)
+        assert second.reconcile(guess, text, at, len(text), True) == len(text)
     first.merge(second)
     assert rows_of(first) == wanted(tables, *texts)
 
@@ -205,11 +206,33 @@ def test_an_undecided_piece_takes_the_parts_after_it_back() -> None:
     tables = build_scan_tables(r"x\w+|[\s\S]")
     text = b"ab x" + b"a" * 3_000
     first, second = Tally(tables), Tally(tables)
-    second.guess(text, 1_000, len(text), len(text), False)
+    guess = second.guess(text, 1_000, len(text), len(text), False)
     at = first.add(text, 0, 1_000, len(text), False)
-    assert at == second.reconcile(text, at, len(text), False) == 3
+    assert at == first.reconcile(guess, text, at, len(text), False) == 3
     first.merge(second)
     assert rows_of(first) == {b" ": 1, b"a": 1, b"b": 1}
+
+
+@pytest.mark.parametrize("merged_into", [0, 1])
+def test_a_refused_guess_leaves_nothing(merged_into: int) -> None:
+    tables = build_scan_tables(r"\w+|\W")
+    text = b"one two, three and a " + b"n" * 99
+    tallies = Tally(tables), Tally(tables)
+    for _ in range(2):
+        many = text * 90
+        guess = tallies[1].guess(many, 5, len(many), len(many), True)
+        tallies[0].refuse(guess, many, len(many), True)
+        tallies[0].add(text, 0, len(text), len(text), True)
+    whole = tallies[merged_into]
+    whole.merge(tallies[1 - merged_into])
+    assert whole.total == 2 * sum(wanted(tables, text).values())
+    assert rows_of(whole) == wanted(tables, text, text)
+    groups = whole.groups(1)
+    assert groups[0] is not None
+    assert groups[0][2].sum() == whole.total
+    # What was taken off is not taken off again.
+    whole.add(text, 0, len(text), len(text), True)
+    assert rows_of(whole) == wanted(tables, text, text, text)
 
 
 def test_tables_grow_and_keep_every_piece() -> None:

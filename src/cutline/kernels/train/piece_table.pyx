@@ -117,6 +117,26 @@ cdef Py_ssize_t add_table(Table* table, const Table* other) noexcept nogil:
     return 0
 
 
+cdef void subtract_table(Table* table, Table* other) noexcept nogil:
+    """Take off all counts of another table, which is empty then; this one has as many of each."""
+    cdef Py_ssize_t k
+    cdef const Entry* entry
+    cdef LongEntry* longer
+    for k in range(other.slots):
+        entry = other.entries + k
+        if entry.count:
+            add_short(table, first_slot(table, entry.key), &entry.key, -entry.count)
+            add_to_total(table, -entry.count)
+    for k in range(other.longer_slots):
+        longer = other.longer + k
+        if longer.count:
+            add_long(table, other.arena + longer.offset, longer.n, -longer.count)
+    memset(other.entries, 0, other.slots * sizeof(Entry))
+    memset(other.longer, 0, other.longer_slots * sizeof(LongEntry))
+    add_to_total(other, -other.total)
+    other.used = other.longer_used = other.arena_used = 0
+
+
 cdef bint begin_table(Table* table, const uint8_t* seed) noexcept nogil:
     """Make an empty table, given 16 random bytes. False: no memory."""
     memset(table, 0, sizeof(Table))

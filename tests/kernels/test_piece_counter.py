@@ -13,7 +13,9 @@ from numpy.typing import NDArray
 
 from cutline.kernels.scan.scan import ScanTables, scan_pieces
 from cutline.kernels.train.piece_counter import Tally
+from cutline.kernels.train.piece_sort import PieceSort
 from cutline.tables import build_scan_tables
+from cutline.training.assisting import assisted
 from cutline.vocabulary.openai import CL100K_PAT_STR, O200K_PAT_STR, R50K_PAT_STR
 from tests.texts import NAMED_TEXTS, lookahead_texts, random_texts, run_length_text
 
@@ -254,6 +256,61 @@ def test_pieces_are_sorted_by_their_bytes() -> None:
     tally = Tally(None)
     tally.add_spans(b"".join(pieces), offsets[:-1], offsets[1:])
     assert list(rows_of(tally).items()) == sorted(Counter(pieces).items())
+
+
+def words_of(rng: random.Random, n_words: int) -> list[bytes]:
+    """Words of one to forty bytes, many of which begin alike."""
+    return [
+        rng.choice([b"", b"\0", b"to", b"fifteen letters"])
+        + rng.randbytes(rng.choice([1, 2, 2, 3, 9, 25]))
+        for _ in range(n_words)
+    ]
+
+
+@pytest.mark.parametrize("n_threads", [1, 2, 3, 40])
+@pytest.mark.parametrize("n_tallies", [1, 2, 5])
+@pytest.mark.parametrize("n_words", [0, 1, 30, 4_000])
+def test_tallies_are_sorted_together(n_threads: int, n_tallies: int, n_words: int) -> None:
+    rng = random.Random(n_words + n_tallies)
+    words = words_of(rng, n_words)
+    sort, found = PieceSort(), Counter[bytes]()
+    for _ in range(n_tallies):
+        pieces = rng.choices(words, k=2 * n_words) if words else []
+        offsets = np.cumsum([0, *map(len, pieces)])
+        tally = Tally(None)
+        tally.add_spans(b"".join(pieces), offsets[:-1], offsets[1:])
+        tally.put_into(sort)
+        found.update(pieces)
+    assert sort.n_rows >= len(found)
+    with assisted(sort, min(n_threads, 3)):
+        arena, offsets, counts = sort.pieces(n_threads)
+    data, ends = arena.tobytes(), offsets.tolist()
+    rows = [data[start:end] for start, end in pairwise(ends)]
+    assert list(zip(rows, counts.tolist(), strict=True)) == sorted(found.items())
+    assert (len(data), len(ends)) == (sum(map(len, found)), len(found) + 1)
+
+
+def test_what_guesses_counted_wrongly_is_left_out_when_sorted() -> None:
+    tables, text = build_scan_tables(r"\w+|\W"), b"one two, three and a " * 90
+    tallies, sort = (Tally(tables), Tally(tables)), PieceSort()
+    guess = tallies[1].guess(text, 0, len(text), len(text), True)
+    tallies[0].refuse(guess, text, len(text), True)
+    tallies[0].add(b"one!", 0, 4, 4, True)
+    for tally in tallies:
+        tally.put_into(sort)
+    arena, offsets, counts = sort.pieces(2)
+    assert (arena.tobytes(), offsets.tolist(), counts.tolist()) == (b"!one", [0, 1, 4], [1, 1])
+
+
+def test_pieces_are_sorted_once_and_at_most_2_63() -> None:
+    with pytest.raises(ValueError, match="the pieces of some tallies are sorted once"):
+        PieceSort().pieces()
+    sort, tally = PieceSort(), Tally(None)
+    tally.add_pieces(b"a", np.array([0, 1]), np.array([2**62]))
+    tally.put_into(sort)
+    tally.put_into(sort)
+    with pytest.raises(OverflowError, match=r"more than 2\*\*63 - 1 pieces"):
+        sort.pieces()
 
 
 @pytest.mark.parametrize("n_groups", [1, 2, 7, 300])

@@ -23,6 +23,7 @@ from cutline.kernels.scan.scan import scan_pieces
 from cutline.kernels.train.piece_counter import Guess, Tally
 from cutline.tables import build_scan_tables
 from cutline.training import counters, counting, sources
+from cutline.training import counts as counts_module
 from cutline.training.counting import count_pieces
 from cutline.training.progress import Progress
 from cutline.vocabulary.openai import CL100K_PAT_STR, O200K_PAT_STR, R50K_PAT_STR
@@ -145,6 +146,7 @@ def test_blocks_and_threads_change_nothing(
     monkeypatch.setattr(counters, "THREAD_BYTES", 5)
     monkeypatch.setattr(counters, "SHORT_BYTES", 2)
     monkeypatch.setattr(counters, "SEAM_BYTES", 1 + characters % 4)
+    monkeypatch.setattr(counts_module, "_THREAD_PIECES", 1)
     in_blocks(monkeypatch, characters)
     texts = [*letters(characters, 6), "1" * 900, "a" * 901 + "b", "x" + "a" * 700]
     for place, pat_str in enumerate(PATTERNS):

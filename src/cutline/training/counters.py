@@ -120,13 +120,11 @@ class ScanCounter:
             self._is_inside = not ends
         return True
 
-    def finish(self) -> Tally:
-        """Count the remaining text, and end."""
+    def finish(self) -> list[Tally]:
+        """Count the remaining text, and end; the counts are right in the sum of the tallies."""
         self._put_short()
         self._work(0)
-        while self._others:
-            self._own.merge(self._others.pop())
-        return self._own
+        return [self._own, *self._others]
 
     def close(self) -> None:
         """End the threads, which only have work left after an error."""
@@ -275,9 +273,9 @@ class RegexCounter:
         self._tally.add_spans(text, places[starts], places[stops])
         return True
 
-    def finish(self) -> Tally:
+    def finish(self) -> list[Tally]:
         """Return the counts."""
-        return self._tally
+        return [self._tally]
 
     def close(self) -> None:
         """Do nothing: there are no threads."""

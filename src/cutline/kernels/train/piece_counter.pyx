@@ -24,10 +24,10 @@ from cutline.kernels.base.common cimport (
 )
 from cutline.kernels.scan.lanes cimport CHUNK, LEAST_LANED, Chunk, scan_chunk, take_pieces
 from cutline.kernels.scan.scan cimport ScanTables, Scanner, scan_piece
+from cutline.kernels.train.piece_sort cimport PieceSort, grouped_pieces
 from cutline.kernels.train.piece_table cimport (
     INT64_MAX, ROOM, Entry, Table, add_long, add_piece, add_short, add_table, begin_table,
-    add_to_total, count_distinct, end_table, first_slot, grouped_pieces, make_room, shown,
-    sorted_pieces, subtract_table,
+    add_to_total, count_distinct, end_table, first_slot, make_room, shown, subtract_table,
 )
 
 cdef enum:
@@ -349,8 +349,15 @@ cdef class Tally:
 
         Cost: O(n log n) comparisons for n distinct pieces.
         """
-        self.take_off()
-        return sorted_pieces(&self.table)
+        cdef PieceSort sort = PieceSort()
+        self.put_into(sort)
+        return sort.pieces()
+
+    def put_into(self, PieceSort sort not None):
+        """Let the pieces be sorted with those of other tallies, and their counts added up."""
+        sort.add_table(self, &self.table, False)
+        if self.wrong.total > 0:
+            sort.add_table(self, &self.wrong, True)
 
     def groups(self, Py_ssize_t n_groups):
         """The same without the order, in groups: those of different tallies fit together.

@@ -7,7 +7,7 @@ all scans together stay linear. Short texts are counted in batches.
 
 from collections import deque
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +17,7 @@ from cutline.kernels.scan.scan import ScanTables
 from cutline.kernels.train.piece_counter import Guess, Tally
 from cutline.pretokenize import regex_spans
 from cutline.training.file_reader import character_start
-
-if TYPE_CHECKING:
-    from concurrent.futures import Future, ThreadPoolExecutor
+from cutline.training.workers import Job, Workers
 
 __all__ = ["RegexCounter", "ScanCounter"]
 
@@ -50,14 +48,14 @@ class _Task:
         offsets: where each short text ends, after 0; None: it is a part.
         begins: whether the part is the first of its text.
         ends: whether it is the last one.
-        job: where another thread counts it; None: it is for the calling one.
+        job: the counting, if another thread may do it.
     """
 
     data: bytes
     offsets: NDArray[np.int64] | None = None
     begins: bool = True
     ends: bool = True
-    job: "Future[None] | None" = None
+    job: Job[Tally] | None = None
     is_counted: bool = False
     guess: Guess | None = None
 
@@ -86,8 +84,7 @@ class ScanCounter:
     def __init__(self, scan_tables: ScanTables, num_threads: int) -> None:
         self._own = Tally(scan_tables)
         self._others = [Tally(scan_tables) for _ in range(num_threads - 1)]
-        self._idle = list(self._others)
-        self._pool = _make_pool(num_threads - 1) if num_threads > 1 else None
+        self._workers = Workers(self._others)
         self._most_waiting = WAITING_TASKS * num_threads if num_threads > 1 else 0
         self._tasks: deque[_Task] = deque()
         self._short: list[bytes] = []
@@ -128,8 +125,7 @@ class ScanCounter:
 
     def close(self) -> None:
         """End the threads, which only have work left after an error."""
-        if self._pool is not None:
-            self._pool.shutdown(cancel_futures=True)
+        self._workers.close()
 
     # Tasks, and who does them
 
@@ -142,44 +138,27 @@ class ScanCounter:
     def _put_task(self, task: _Task) -> None:
         # Where one piece goes on and on, guesses would be of no use.
         is_small = len(task.data) < max(THREAD_BYTES, len(self._rest))
-        if self._pool is not None and not is_small:
-            task.job = self._pool.submit(self._count_elsewhere, task)
+        if self._others and not is_small:
+            task.job = Job(task.count)
+            self._workers.put(task.job)
         self._tasks.append(task)
         self._work(self._most_waiting)
-
-    def _count_elsewhere(self, task: _Task) -> None:
-        tally = self._idle.pop()
-        try:
-            task.count(tally)
-        finally:
-            self._idle.append(tally)
 
     def _work(self, most_waiting: int) -> None:
         """Reconcile what is counted; count until at most so many tasks wait."""
         while self._tasks:
             job = self._tasks[0].job
-            if job is not None and not job.done():
-                if len(self._tasks) <= most_waiting:
-                    return
-                if self._count_newest():
-                    continue
-            self._reconcile(self._tasks.popleft())
-
-    def _count_newest(self) -> bool:
-        """Count the newest task that no thread has begun; False: there is none."""
-        for task in reversed(self._tasks):
-            if task.job is not None and task.job.cancel():
-                task.job = None
-                task.count(self._own)
-                return True
-        return False
+            if job is None or self._workers.has_done(job):
+                self._reconcile(self._tasks.popleft())
+            elif len(self._tasks) <= most_waiting:
+                return
+            elif not self._workers.do_newest(self._own):
+                self._workers.wait(job)
 
     # Where the pieces of parts begin
 
     def _reconcile(self, task: _Task) -> None:
         """Make the counts of a task right; those before it are."""
-        if task.job is not None:
-            task.job.result()
         if task.offsets is not None:
             if not task.is_counted:
                 task.count(self._own)
@@ -292,10 +271,3 @@ def _check_piece(n_bytes: int) -> None:
             f"a piece of the text is longer than {MAX_PIECE_BYTES} bytes: is it text, and the "
             "split pattern the right one? (One without an automaton needs shorter documents.)"
         )
-
-
-def _make_pool(num_threads: int) -> "ThreadPoolExecutor":
-    # Imported here: it pulls in `logging`, several milliseconds at startup.
-    from concurrent.futures import ThreadPoolExecutor
-
-    return ThreadPoolExecutor(num_threads)

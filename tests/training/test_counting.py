@@ -216,7 +216,7 @@ def test_a_giant_piece_in_small_blocks_takes_linear_time(
 ) -> None:
     in_blocks(monkeypatch, 1_000)
     monkeypatch.setattr(counters, "THREAD_BYTES", 1_000)
-    scanned = 0
+    scanned = guessed = 0
 
     class Noted(Tally):
         def add(self, data: bytes, start: int, stop: int, end: int, final: bool) -> int:
@@ -225,8 +225,8 @@ def test_a_giant_piece_in_small_blocks_takes_linear_time(
             return super().add(data, start, stop, end, final)
 
         def guess(self, data: bytes, start: int, stop: int, end: int, final: bool) -> Guess:
-            nonlocal scanned
-            scanned += end - start
+            nonlocal guessed
+            guessed += end - start
             return super().guess(data, start, stop, end, final)
 
     monkeypatch.setattr(counters, "Tally", Noted)
@@ -234,6 +234,23 @@ def test_a_giant_piece_in_small_blocks_takes_linear_time(
     counts = count_pieces(iter([text]), pat_str=pat_str, num_threads=num_threads)
     assert dict(counts) == {text.encode(): 1}
     assert scanned < 4 * len(text)
+    # Nothing is to be guessed inside of a piece that goes on and on.
+    assert guessed < len(text) / 20
+
+
+@pytest.mark.parametrize("num_threads", [1, 2, 4])
+@pytest.mark.parametrize("end", ["", "!", " b", "é c"])
+def test_what_was_guessed_inside_of_a_long_piece_does_not_count(
+    monkeypatch: pytest.MonkeyPatch, num_threads: int, end: str
+) -> None:
+    # From inside, each letter of it is a piece, more than a guess only notes.
+    in_blocks(monkeypatch, 1_000)
+    monkeypatch.setattr(counters, "THREAD_BYTES", 1_000)
+    monkeypatch.setattr(counters, "SHORT_BYTES", 2)
+    for n in (500, 1_990, 2_000, 9_500):
+        text = "ab x" + "a" * n + end
+        counts = count_pieces(iter([text, text]), pat_str=r"x\w+|[\s\S]", num_threads=num_threads)
+        assert dict(counts) == wanted([text, text], r"x\w+|[\s\S]")
 
 
 def test_special_tokens_are_remembered_and_cut_across_blocks(

@@ -13,7 +13,9 @@ from numpy.typing import NDArray
 
 from cutline.kernels.scan.scan import ScanTables, scan_pieces
 from cutline.kernels.train.piece_counter import Tally
+from cutline.kernels.train.piece_sort import PieceSort
 from cutline.tables import build_scan_tables
+from cutline.training.assisting import assisted
 from cutline.vocabulary.openai import CL100K_PAT_STR, O200K_PAT_STR, R50K_PAT_STR
 from tests.texts import NAMED_TEXTS, lookahead_texts, random_texts, run_length_text
 
@@ -66,15 +68,16 @@ def sample(seed: int) -> list[bytes]:
 
 
 def count_in_parts(tables: ScanTables, text: bytes, cuts: list[int]) -> Rows:
-    """Count as threads do: a tally for each part, one after the other here."""
-    places = [0, *cuts, len(text)]
-    spans = list(pairwise(places))
-    tallies = [Tally(tables) for _ in spans]
-    for tally, (start, stop) in list(zip(tallies, spans, strict=True))[1:]:
-        tally.guess(text, start, stop, len(text), True)
-    at = tallies[0].add(text, 0, spans[0][1], len(text), True)
-    for tally in tallies[1:]:
-        at = tally.reconcile(text, at, len(text), True)
+    """Count as threads do: parts in turn by one of three tallies, reconciled by the first."""
+    spans = list(pairwise([0, *cuts, len(text)]))
+    tallies = [Tally(tables) for _ in range(3)]
+    guesses = [
+        tallies[number % 3].guess(text, start, stop, len(text), True)
+        for number, (start, stop) in enumerate(spans)
+    ]
+    at = 0
+    for guess in guesses:
+        at = tallies[0].reconcile(guess, text, at, len(text), True)
     assert at == len(text)
     for tally in tallies[1:]:
         tallies[0].merge(tally)
@@ -194,9 +197,9 @@ def test_one_guess_after_another_is_reconciled() -> None:
     first, second = Tally(tables), Tally(tables)
     for text in texts:
         cut = len(text) // 2
-        second.guess(text, cut, len(text), len(text), True)
+        guess = second.guess(text, cut, len(text), len(text), True)
         at = first.add(text, 0, cut, len(text), True)
-        assert second.reconcile(text, at, len(text), True) == len(text)
+        assert second.reconcile(guess, text, at, len(text), True) == len(text)
     first.merge(second)
     assert rows_of(first) == wanted(tables, *texts)
 
@@ -205,11 +208,33 @@ def test_an_undecided_piece_takes_the_parts_after_it_back() -> None:
     tables = build_scan_tables(r"x\w+|[\s\S]")
     text = b"ab x" + b"a" * 3_000
     first, second = Tally(tables), Tally(tables)
-    second.guess(text, 1_000, len(text), len(text), False)
+    guess = second.guess(text, 1_000, len(text), len(text), False)
     at = first.add(text, 0, 1_000, len(text), False)
-    assert at == second.reconcile(text, at, len(text), False) == 3
+    assert at == first.reconcile(guess, text, at, len(text), False) == 3
     first.merge(second)
     assert rows_of(first) == {b" ": 1, b"a": 1, b"b": 1}
+
+
+@pytest.mark.parametrize("merged_into", [0, 1])
+def test_a_refused_guess_leaves_nothing(merged_into: int) -> None:
+    tables = build_scan_tables(r"\w+|\W")
+    text = b"one two, three and a " + b"n" * 99
+    tallies = Tally(tables), Tally(tables)
+    for _ in range(2):
+        many = text * 90
+        guess = tallies[1].guess(many, 5, len(many), len(many), True)
+        tallies[0].refuse(guess, many, len(many), True)
+        tallies[0].add(text, 0, len(text), len(text), True)
+    whole = tallies[merged_into]
+    whole.merge(tallies[1 - merged_into])
+    assert whole.total == 2 * sum(wanted(tables, text).values())
+    assert rows_of(whole) == wanted(tables, text, text)
+    groups = whole.groups(1)
+    assert groups[0] is not None
+    assert groups[0][2].sum() == whole.total
+    # What was taken off is not taken off again.
+    whole.add(text, 0, len(text), len(text), True)
+    assert rows_of(whole) == wanted(tables, text, text, text)
 
 
 def test_tables_grow_and_keep_every_piece() -> None:
@@ -231,6 +256,61 @@ def test_pieces_are_sorted_by_their_bytes() -> None:
     tally = Tally(None)
     tally.add_spans(b"".join(pieces), offsets[:-1], offsets[1:])
     assert list(rows_of(tally).items()) == sorted(Counter(pieces).items())
+
+
+def words_of(rng: random.Random, n_words: int) -> list[bytes]:
+    """Words of one to forty bytes, many of which begin alike."""
+    return [
+        rng.choice([b"", b"\0", b"to", b"fifteen letters"])
+        + rng.randbytes(rng.choice([1, 2, 2, 3, 9, 25]))
+        for _ in range(n_words)
+    ]
+
+
+@pytest.mark.parametrize("n_threads", [1, 2, 3, 40])
+@pytest.mark.parametrize("n_tallies", [1, 2, 5])
+@pytest.mark.parametrize("n_words", [0, 1, 30, 4_000])
+def test_tallies_are_sorted_together(n_threads: int, n_tallies: int, n_words: int) -> None:
+    rng = random.Random(n_words + n_tallies)
+    words = words_of(rng, n_words)
+    sort, found = PieceSort(), Counter[bytes]()
+    for _ in range(n_tallies):
+        pieces = rng.choices(words, k=2 * n_words) if words else []
+        offsets = np.cumsum([0, *map(len, pieces)])
+        tally = Tally(None)
+        tally.add_spans(b"".join(pieces), offsets[:-1], offsets[1:])
+        tally.put_into(sort)
+        found.update(pieces)
+    assert sort.n_rows >= len(found)
+    with assisted(sort, min(n_threads, 3)):
+        arena, offsets, counts = sort.pieces(n_threads)
+    data, ends = arena.tobytes(), offsets.tolist()
+    rows = [data[start:end] for start, end in pairwise(ends)]
+    assert list(zip(rows, counts.tolist(), strict=True)) == sorted(found.items())
+    assert (len(data), len(ends)) == (sum(map(len, found)), len(found) + 1)
+
+
+def test_what_guesses_counted_wrongly_is_left_out_when_sorted() -> None:
+    tables, text = build_scan_tables(r"\w+|\W"), b"one two, three and a " * 90
+    tallies, sort = (Tally(tables), Tally(tables)), PieceSort()
+    guess = tallies[1].guess(text, 0, len(text), len(text), True)
+    tallies[0].refuse(guess, text, len(text), True)
+    tallies[0].add(b"one!", 0, 4, 4, True)
+    for tally in tallies:
+        tally.put_into(sort)
+    arena, offsets, counts = sort.pieces(2)
+    assert (arena.tobytes(), offsets.tolist(), counts.tolist()) == (b"!one", [0, 1, 4], [1, 1])
+
+
+def test_pieces_are_sorted_once_and_at_most_2_63() -> None:
+    with pytest.raises(ValueError, match="the pieces of some tallies are sorted once"):
+        PieceSort().pieces()
+    sort, tally = PieceSort(), Tally(None)
+    tally.add_pieces(b"a", np.array([0, 1]), np.array([2**62]))
+    tally.put_into(sort)
+    tally.put_into(sort)
+    with pytest.raises(OverflowError, match=r"more than 2\*\*63 - 1 pieces"):
+        sort.pieces()
 
 
 @pytest.mark.parametrize("n_groups", [1, 2, 7, 300])

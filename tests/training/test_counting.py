@@ -20,8 +20,10 @@ from hypothesis import strategies as st
 
 from cutline.errors import PatternError, PatternFallbackWarning, SurrogateError
 from cutline.kernels.scan.scan import scan_pieces
+from cutline.kernels.train.piece_counter import Guess, Tally
 from cutline.tables import build_scan_tables
 from cutline.training import counters, counting, sources
+from cutline.training import counts as counts_module
 from cutline.training.counting import count_pieces
 from cutline.training.progress import Progress
 from cutline.vocabulary.openai import CL100K_PAT_STR, O200K_PAT_STR, R50K_PAT_STR
@@ -142,9 +144,9 @@ def test_blocks_and_threads_change_nothing(
     monkeypatch: pytest.MonkeyPatch, characters: int, num_threads: int
 ) -> None:
     monkeypatch.setattr(counters, "THREAD_BYTES", 5)
-    monkeypatch.setattr(counters, "GATHERED_BYTES", 5)
     monkeypatch.setattr(counters, "SHORT_BYTES", 2)
     monkeypatch.setattr(counters, "SEAM_BYTES", 1 + characters % 4)
+    monkeypatch.setattr(counts_module, "_THREAD_PIECES", 1)
     in_blocks(monkeypatch, characters)
     texts = [*letters(characters, 6), "1" * 900, "a" * 901 + "b", "x" + "a" * 700]
     for place, pat_str in enumerate(PATTERNS):
@@ -163,7 +165,7 @@ def test_blocks_and_threads_change_nothing(
     characters=st.integers(1, 12),
     num_threads=st.integers(1, 3),
     thread_bytes=st.sampled_from([1, 4, 1_000]),
-    gathered_bytes=st.sampled_from([0, 1, 15, 1_000]),
+    waiting_tasks=st.sampled_from([0, 1, 5]),
     seam_bytes=st.sampled_from([0, 1, 3, 10, 1_000]),
 )
 def test_any_texts_in_any_blocks(
@@ -173,12 +175,12 @@ def test_any_texts_in_any_blocks(
     characters: int,
     num_threads: int,
     thread_bytes: int,
-    gathered_bytes: int,
+    waiting_tasks: int,
     seam_bytes: int,
 ) -> None:
     with pytest.MonkeyPatch.context() as monkeypatch:
         monkeypatch.setattr(counters, "THREAD_BYTES", thread_bytes)
-        monkeypatch.setattr(counters, "GATHERED_BYTES", gathered_bytes)
+        monkeypatch.setattr(counters, "WAITING_TASKS", waiting_tasks)
         monkeypatch.setattr(counters, "SEAM_BYTES", seam_bytes)
         in_blocks(monkeypatch, characters)
         counts = count_pieces(
@@ -214,20 +216,41 @@ def test_a_giant_piece_in_small_blocks_takes_linear_time(
 ) -> None:
     in_blocks(monkeypatch, 1_000)
     monkeypatch.setattr(counters, "THREAD_BYTES", 1_000)
-    monkeypatch.setattr(counters, "GATHERED_BYTES", 1_000)
-    scanned = 0
-    count_text = counters.ScanCounter._count_text
+    scanned = guessed = 0
 
-    def noted(self: counters.ScanCounter, text: bytes, start: int, final: bool) -> None:
-        nonlocal scanned
-        scanned += len(text)
-        count_text(self, text, start, final)
+    class Noted(Tally):
+        def add(self, data: bytes, start: int, stop: int, end: int, final: bool) -> int:
+            nonlocal scanned
+            scanned += end - start
+            return super().add(data, start, stop, end, final)
 
-    monkeypatch.setattr(counters.ScanCounter, "_count_text", noted)
+        def guess(self, data: bytes, start: int, stop: int, end: int, final: bool) -> Guess:
+            nonlocal guessed
+            guessed += end - start
+            return super().guess(data, start, stop, end, final)
+
+    monkeypatch.setattr(counters, "Tally", Noted)
     text = "ab" * 500_000 + "c"
     counts = count_pieces(iter([text]), pat_str=pat_str, num_threads=num_threads)
     assert dict(counts) == {text.encode(): 1}
     assert scanned < 4 * len(text)
+    # Nothing is to be guessed inside of a piece that goes on and on.
+    assert guessed < len(text) / 20
+
+
+@pytest.mark.parametrize("num_threads", [1, 2, 4])
+@pytest.mark.parametrize("end", ["", "!", " b", "é c"])
+def test_what_was_guessed_inside_of_a_long_piece_does_not_count(
+    monkeypatch: pytest.MonkeyPatch, num_threads: int, end: str
+) -> None:
+    # From inside, each letter of it is a piece, more than a guess only notes.
+    in_blocks(monkeypatch, 1_000)
+    monkeypatch.setattr(counters, "THREAD_BYTES", 1_000)
+    monkeypatch.setattr(counters, "SHORT_BYTES", 2)
+    for n in (500, 1_990, 2_000, 9_500):
+        text = "ab x" + "a" * n + end
+        counts = count_pieces(iter([text, text]), pat_str=r"x\w+|[\s\S]", num_threads=num_threads)
+        assert dict(counts) == wanted([text, text], r"x\w+|[\s\S]")
 
 
 def test_special_tokens_are_remembered_and_cut_across_blocks(
@@ -361,7 +384,6 @@ def test_ctrl_c_interrupts_and_leaves_nothing_behind(num_threads: int) -> None:
 
 def test_runs_of_any_length_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(counters, "THREAD_BYTES", 700)
-    monkeypatch.setattr(counters, "GATHERED_BYTES", 1_400)
     rng = random.Random(12)
     texts = [run_length_text(rng, 20_000) for _ in range(4)]
     for pat_str in PATTERNS:

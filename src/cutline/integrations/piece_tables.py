@@ -25,7 +25,7 @@ from cutline.training.counting import tally_pieces
 if TYPE_CHECKING:
     import pyarrow
 
-    from cutline.kernels.train.piece_counter import Pieces
+    from cutline.kernels.train.piece_sort import Pieces
 
 __all__ = ["PieceTables", "piece_schema"]
 
@@ -85,7 +85,8 @@ class PieceTables:
             scan_tables = None
         if scan_tables is None:
             texts = ArrowTexts(batches, self.column, may_be_empty=True)
-            return tally_pieces(texts, self.pat_str, self.special_tokens, num_threads=1)
+            (tally,) = tally_pieces(texts, self.pat_str, self.special_tokens, num_threads=1)
+            return tally
         tally = Tally(scan_tables)
         for column in text_columns(batches, self.column):
             tally.add_documents(column.data, column.offsets)
@@ -105,8 +106,8 @@ class PieceTables:
         """
         if not len(table):
             raise SourceError(f"no text to train on: no pieces in column {self.column!r}")
-        return PieceCounts.from_tally(
-            _tally(table), pat_str=self.pat_str, special_tokens=self.special_tokens
+        return PieceCounts.from_tallies(
+            [_tally(table)], pat_str=self.pat_str, special_tokens=self.special_tokens
         )
 
 

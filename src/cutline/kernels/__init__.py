@@ -16,6 +16,7 @@ Which kernel reads what, room by room; a room reads only rooms above it::
       spelling        text + a set of characters -> the others spelled by stand-ins
       pairs           text + pairs of classes -> the places between their characters
       addresses       memory -> where it lies
+      team.pxd        parts of a job, for several threads
       memory          memory for tables, in large pages
     scan/
       automaton.pxd   what an entry of the automaton's table says
@@ -42,6 +43,7 @@ Which kernel reads what, room by room; a room reads only rooms above it::
       encoder         text + scan + batches            -> lists, arrays, counts
     train/
       piece_table     pieces                           -> the table of distinct ones, with counts
+      piece_sort      tables of pieces                 -> the pieces, sorted; or in groups
       piece_counter   text + scan + piece_table        -> counts of pieces
       pair_heap       pairs of tokens                  -> how often, where, which is first
       beside          a pair's neighbours              -> how often each, in parts of a merge

@@ -256,8 +256,9 @@ def _matches(found: "Splitter", text: str) -> Iterator[_Span]:
         at = last = end
 
 
+@lru_cache(maxsize=4)
 def scan_tables_of(automaton: Automaton) -> ScanTables:
-    """Build the scanner's tables."""
+    """Build the scanner's tables, some milliseconds' work; kept for the next encoding with them."""
     return ScanTables(
         automaton.ascii_class,
         automaton.block_index,

@@ -5,18 +5,19 @@ rest is long, as inside one giant piece, it is scanned again only when it has do
 all scans together stay linear. Short texts are counted in batches.
 """
 
-from typing import TYPE_CHECKING, Any, Final
+from collections import deque
+from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cutline.errors import SourceError
 from cutline.kernels.scan.scan import ScanTables
-from cutline.kernels.train.piece_counter import Tally
+from cutline.kernels.train.piece_counter import Guess, Tally
 from cutline.pretokenize import regex_spans
 from cutline.training.file_reader import character_start
-
-if TYPE_CHECKING:
-    from concurrent.futures import Future, ThreadPoolExecutor
+from cutline.training.workers import Job, Workers
 
 __all__ = ["RegexCounter", "ScanCounter"]
 
@@ -27,8 +28,8 @@ SHORT_BYTES: Final = 1 << 17
 THREAD_BYTES: Final = 1 << 17
 """Under a millisecond of work: less is not worth a thread."""
 
-GATHERED_BYTES: Final = 1 << 21
-"""Bytes of a long text to gather per thread: threads that synchronize too often wait."""
+WAITING_TASKS: Final = 2
+"""For each thread: so many are read before they are counted, so that no thread waits for text."""
 
 MAX_PIECE_BYTES: Final = 1 << 26
 """A piece is held in memory, some copies of it: without a limit, a small compressed file could
@@ -38,36 +39,66 @@ SEAM_BYTES: Final = 1 << 12
 """Text that nearly always decides the pieces that the part before left undecided."""
 
 
+@dataclass(slots=True)
+class _Task:
+    """What any thread may count: short texts, or a part of a text.
+
+    Attributes:
+        data: their UTF-8.
+        offsets: where each short text ends, after 0; None: it is a part.
+        begins: whether the part is the first of its text.
+        ends: whether it is the last one.
+        job: the counting, if another thread may do it.
+    """
+
+    data: bytes
+    offsets: NDArray[np.int64] | None = None
+    begins: bool = True
+    ends: bool = True
+    job: Job[Tally] | None = None
+    is_counted: bool = False
+    guess: Guess | None = None
+
+    def count(self, tally: Tally) -> None:
+        """Count the texts, or the part as a guess: where its pieces begin is not known yet."""
+        if self.offsets is not None:
+            tally.add_documents(self.data, self.offsets)
+        else:
+            n = len(self.data)
+            self.guess = tally.guess(self.data, character_start(self.data, 0), n, n, self.ends)
+        self.is_counted = True
+
+
 class ScanCounter:
     """Counts with the scanner; `close` ends its threads.
 
-    With threads, `put` returns while they work, so that the next parts are read meanwhile;
-    their results are reconciled when there is as much text again.
+    With threads, `put` leaves the counting to them while few tasks wait, so that the next parts
+    are read meanwhile. When enough wait, the calling thread counts as well: the newest, which is
+    in its cache. The guesses are reconciled in the order of the text.
 
     Args:
         scan_tables: the tables of the split pattern.
-        num_threads: maximum number of threads.
+        num_threads: maximum number of threads, the calling one included.
     """
 
     def __init__(self, scan_tables: ScanTables, num_threads: int) -> None:
-        self._tallies = [Tally(scan_tables) for _ in range(num_threads)]
-        self._pool = _make_pool(num_threads) if num_threads > 1 else None
-        self._running: list[Future[Any]] = []
-        self._guessed: tuple[bytes, bool] | None = None
+        self._own = Tally(scan_tables)
+        self._others = [Tally(scan_tables) for _ in range(num_threads - 1)]
+        self._workers = Workers(self._others)
+        self._most_waiting = WAITING_TASKS * num_threads if num_threads > 1 else 0
+        self._tasks: deque[_Task] = deque()
         self._short: list[bytes] = []
         self._short_bytes = 0
-        # Of the text that a part was taken of last: what is undecided, and the parts after it.
-        self._rest = b""
-        self._waiting: list[bytes] = []
-        self._waiting_bytes = 0
         self._is_inside = False
-        # A long text is counted once this many bytes are buffered.
-        self._gathered_bytes = GATHERED_BYTES * num_threads if num_threads > 1 else 0
+        # Of the text that is reconciled: what is undecided, and parts after it that are shorter.
+        self._rest = b""
+        self._after: list[bytes] = []
+        self._after_bytes = 0
 
     @property
     def total(self) -> int:
         """Pieces counted so far; a few may be revoked."""
-        return sum(tally.total for tally in self._tallies)
+        return self._own.total + sum(tally.total for tally in self._others)
 
     def put(self, part: bytes, ends: bool) -> bool:
         """Take the next part of a text; `ends`: it is the last one.
@@ -80,104 +111,115 @@ class ScanCounter:
             self._short_bytes += len(part)
             if self._short_bytes < BATCH_BYTES and len(self._short) < BATCH_BYTES >> 5:
                 return False
-            self._reconcile()
-            self._count_short()
-            return True
-        self._is_inside = not ends
-        self._waiting.append(part)
-        self._waiting_bytes += len(part)
-        # The rest is rescanned from its start: wait until it has doubled.
-        if not ends and self._waiting_bytes < max(self._gathered_bytes, len(self._rest)):
-            return False
-        text = b"".join(self._waiting)
-        self._reconcile()
-        if not ends and len(text) < len(self._rest):
-            self._waiting = [text]
-            return True
-        self._waiting, self._waiting_bytes = [], 0
-        self._count_text(*self._join_rest(text), ends)
+            self._put_short()
+        else:
+            self._put_task(_Task(part, begins=not self._is_inside, ends=ends))
+            self._is_inside = not ends
         return True
 
-    def finish(self) -> Tally:
-        """Count the remaining text, and end."""
-        self._reconcile()
-        self._count_short()
-        self._reconcile()
-        first, *others = self._tallies
-        while others:
-            first.merge(others.pop())
-        return first
+    def finish(self) -> list[Tally]:
+        """Count the remaining text, and end; the counts are right in the sum of the tallies."""
+        self._put_short()
+        self._work(0)
+        return [self._own, *self._others]
 
     def close(self) -> None:
         """End the threads, which only have work left after an error."""
-        if self._pool is not None:
-            self._pool.shutdown(cancel_futures=True)
+        self._workers.close()
 
-    def _join_rest(self, text: bytes) -> tuple[bytes, int]:
-        """Return the undecided text with what follows it, and where in it to go on.
+    # Tasks, and who does them
 
-        If the beginning of `text` decides the rest, they need not be copied into one.
-        """
-        rest, at = self._rest, 0
-        if 0 < len(rest) < SEAM_BYTES:
-            seam = rest + text[: character_start(text, SEAM_BYTES)]
-            at = self._tallies[0].add(seam, 0, len(rest), len(seam), False)
-            if at >= len(rest):
-                return text, at - len(rest)
-        return rest[at:] + text, 0
-
-    def _count_text(self, text: bytes, start: int, final: bool) -> None:
-        """Count the decided pieces of text[start:], or start threads that do."""
-        n = len(text)
-        n_parts = self._n_parts(n)
-        self._rest = b""
-        if self._pool is None or n_parts == 1:
-            self._keep(text, self._tallies[0].add(text, start, n, n, final), final)
-            return
-        cuts = [character_start(text, n * k // n_parts) for k in range(n_parts)]
-        self._guessed = text, final
-        self._running = [self._pool.submit(self._tallies[0].add, text, start, cuts[1], n, final)]
-        for tally, cut, stop in zip(self._tallies[1:], cuts[1:], [*cuts[2:], n], strict=False):
-            self._running.append(self._pool.submit(tally.guess, text, cut, stop, n, final))
-
-    def _reconcile(self) -> None:
-        """Wait for the threads, and correct their speculative counts."""
-        running, guessed = self._running, self._guessed
-        if not running:
-            return
-        results = [job.result() for job in running]
-        self._running, self._guessed = [], None
-        if guessed is not None:
-            text, final = guessed
-            at = results[0] or 0
-            for tally in self._tallies[1 : len(results)]:
-                at = tally.reconcile(text, at, len(text), final)
-            self._keep(text, at, final)
-
-    def _keep(self, text: bytes, arrived: int, final: bool) -> None:
-        """Keep the undecided text for the next part."""
-        self._rest = b"" if final else text[arrived:]
-        _check_piece(len(self._rest))
-
-    def _count_short(self) -> None:
-        """Count the waiting short texts, or start threads that do; each takes some."""
-        texts = b"".join(self._short)
+    def _put_short(self) -> None:
+        """Make a task of the waiting short texts."""
         offsets = np.cumsum([0, *map(len, self._short)], dtype=np.int64)
-        self._short = []
-        self._short_bytes = 0
-        n_parts = self._n_parts(len(texts))
-        if self._pool is None or n_parts == 1:
-            self._tallies[0].add_documents(texts, offsets)
-            return
-        cuts = [int(np.searchsorted(offsets, len(texts) * k // n_parts)) for k in range(n_parts)]
-        for tally, first, last in zip(
-            self._tallies, cuts, [*cuts[1:], len(offsets) - 1], strict=False
-        ):
-            job = self._pool.submit(tally.add_documents, texts, offsets[first : last + 1])
-            self._running.append(job)
+        texts, self._short, self._short_bytes = b"".join(self._short), [], 0
+        self._put_task(_Task(texts, offsets))
 
-    def _n_parts(self, n_bytes: int) -> int:
-        return max(1, min(len(self._tallies), n_bytes // THREAD_BYTES))
+    def _put_task(self, task: _Task) -> None:
+        # Where one piece goes on and on, guesses would be of no use.
+        is_small = len(task.data) < max(THREAD_BYTES, len(self._rest))
+        if self._others and not is_small:
+            task.job = Job(task.count)
+            self._workers.put(task.job)
+        self._tasks.append(task)
+        self._work(self._most_waiting)
+
+    def _work(self, most_waiting: int) -> None:
+        """Reconcile what is counted; count until at most so many tasks wait."""
+        while self._tasks:
+            job = self._tasks[0].job
+            if job is None or self._workers.has_done(job):
+                self._reconcile(self._tasks.popleft())
+            elif len(self._tasks) <= most_waiting:
+                return
+            elif not self._workers.do_newest(self._own):
+                self._workers.wait(job)
+
+    # Where the pieces of parts begin
+
+    def _reconcile(self, task: _Task) -> None:
+        """Make the counts of a task right; those before it are."""
+        if task.offsets is not None:
+            if not task.is_counted:
+                task.count(self._own)
+            return
+        n, guess, final = len(task.data), task.guess, task.ends
+        at = 0 if task.begins else self._arrive(task)
+        if at is None:
+            if guess is not None:
+                self._own.refuse(guess, task.data, n, final)
+            return
+        if guess is not None:
+            at = self._own.reconcile(guess, task.data, at, n, final)
+        else:
+            at = self._own.add(task.data, at, n, n, final)
+        self._keep(b"" if final else task.data[at:])
+
+    def _arrive(self, task: _Task) -> int | None:
+        """Count the pieces that begin before a part; return where in it the last of them ends.
+
+        None: the part leaves one undecided, and is kept with it.
+        """
+        if not self._rest:
+            return 0
+        self._after.append(task.data)
+        self._after_bytes += len(task.data)
+        # The rest is scanned again from its start: wait until it has doubled.
+        if self._after_bytes < len(self._rest) and not task.ends:
+            return None
+        text = b"".join(self._after)
+        before = len(text) - len(task.data)
+        self._after, self._after_bytes = [], 0
+        at = self._count_rest(text, task.ends)
+        if at is not None and at < before:
+            at = self._own.add(text, at, before, len(text), task.ends)
+            if at < before:
+                self._keep(text[at:])
+                return None
+        return None if at is None else at - before
+
+    def _count_rest(self, text: bytes, final: bool) -> int | None:
+        """Count the undecided pieces, given what follows; return where in that the last one ends.
+
+        None: it leaves one undecided, and is kept with it.
+        """
+        size = max(SEAM_BYTES, len(self._rest))
+        while True:
+            cut = min(character_start(text, size), len(text))
+            seam, n = self._rest + text[:cut], len(self._rest)
+            at = self._own.add(seam, 0, n, len(seam), final and cut == len(text))
+            if at >= n:
+                return at - n
+            self._rest = self._rest[at:]
+            if cut == len(text):
+                self._keep(self._rest + text)
+                return None
+            size *= 4
+
+    def _keep(self, rest: bytes) -> None:
+        """Keep the undecided text for the next part."""
+        self._rest = rest
+        _check_piece(len(rest))
 
 
 class RegexCounter:
@@ -210,9 +252,9 @@ class RegexCounter:
         self._tally.add_spans(text, places[starts], places[stops])
         return True
 
-    def finish(self) -> Tally:
+    def finish(self) -> list[Tally]:
         """Return the counts."""
-        return self._tally
+        return [self._tally]
 
     def close(self) -> None:
         """Do nothing: there are no threads."""
@@ -229,10 +271,3 @@ def _check_piece(n_bytes: int) -> None:
             f"a piece of the text is longer than {MAX_PIECE_BYTES} bytes: is it text, and the "
             "split pattern the right one? (One without an automaton needs shorter documents.)"
         )
-
-
-def _make_pool(num_threads: int) -> "ThreadPoolExecutor":
-    # Imported here: it pulls in `logging`, several milliseconds at startup.
-    from concurrent.futures import ThreadPoolExecutor
-
-    return ThreadPoolExecutor(num_threads)

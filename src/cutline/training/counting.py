@@ -69,14 +69,13 @@ def count_pieces(
     [(b' be', 3), (b'to', 2)]
     """
     special_tokens = checked_special_texts(special_tokens)
-    tally = tally_pieces(
-        open_source(source, column),
-        pat_str,
-        special_tokens,
-        checked_thread_limit(num_threads),
-        progress,
+    n_threads = checked_thread_limit(num_threads)
+    tallies = tally_pieces(
+        open_source(source, column), pat_str, special_tokens, n_threads, progress
     )
-    return PieceCounts.from_tally(tally, pat_str=pat_str, special_tokens=special_tokens)
+    return PieceCounts.from_tallies(
+        tallies, pat_str=pat_str, special_tokens=special_tokens, num_threads=n_threads
+    )
 
 
 def tally_pieces(
@@ -85,8 +84,8 @@ def tally_pieces(
     special_tokens: tuple[str, ...],
     num_threads: int,
     progress: Callable[[Progress], Any] | None = None,
-) -> Tally:
-    """Implement `count_pieces`; the special tokens are checked."""
+) -> list[Tally]:
+    """Count for `count_pieces`, in as many tallies as threads; the special tokens are checked."""
     byte_texts = [text.encode().decode("latin-1") for text in special_tokens]
     finder, longest = SpecialFinder(byte_texts), max(map(len, byte_texts), default=0)
     utf8_bytes, told_at = 0, time.monotonic()
@@ -101,10 +100,10 @@ def tally_pieces(
                 if is_slow and progress and time.monotonic() >= told_at + PROGRESS_SECONDS:
                     progress(_progress(documents.bytes_read, utf8_bytes, counter.total))
                     told_at = time.monotonic()
-        tally = counter.finish()
+        tallies = counter.finish()
     if progress is not None:
-        progress(_progress(documents.bytes_read, utf8_bytes, tally.total))
-    return tally
+        progress(_progress(documents.bytes_read, utf8_bytes, counter.total))
+    return tallies
 
 
 def _parts(blocks: Iterable[bytes]) -> Iterator[Part]:

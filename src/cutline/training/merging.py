@@ -1,8 +1,6 @@
 """Learning a vocabulary from counts of pieces, by byte-pair encoding."""
 
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
 from typing import Any, Final, Literal, get_args
 
 import numpy as np
@@ -10,6 +8,7 @@ from numpy.typing import NDArray
 
 from cutline.kernels.train.trainer import Merger
 from cutline.tables import MAX_TOKEN_BYTES
+from cutline.training.assisting import assisted
 from cutline.training.progress import Progress
 from cutline.vocabulary import Vocabulary
 
@@ -65,7 +64,7 @@ def train_vocabulary(
         arena, offsets, counts, 256 + n_merges, min_frequency, max_token_length or MAX_TOKEN_BYTES,
         get_args(Ties).index(ties), min(num_threads, MOST_THREADS, len(arena) // THREAD_BYTES),
     )  # fmt: skip
-    with _assisted(merger):
+    with assisted(merger, merger.n_parts):
         while not merger.finished:
             done = merger.advance(MERGES_AT_ONCE)
             if progress is not None:
@@ -75,22 +74,6 @@ def train_vocabulary(
     left_lengths = np.zeros(len(lengths), dtype=np.uint32)
     left_lengths[256:] = lengths[merger.merges()[0][:, 0]]
     return Vocabulary(tokens, lengths, np.arange(len(lengths), dtype=np.uint32), left_lengths)
-
-
-@contextmanager
-def _assisted(merger: Merger) -> Iterator[None]:
-    """Have threads that take part in the merges."""
-    threads = [threading.Thread(target=merger.assist) for _ in range(merger.n_parts - 1)]
-    try:
-        with suppress(RuntimeError):  # the system gives no more threads: those there are take all
-            for thread in threads:
-                thread.start()
-        yield
-    finally:
-        merger.dismiss()
-        for thread in threads:
-            if thread.ident is not None:  # it was started
-                thread.join()
 
 
 def _check_sum(offsets: NDArray[np.int64], counts: NDArray[np.int64]) -> None:

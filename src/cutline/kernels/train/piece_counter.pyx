@@ -8,7 +8,8 @@ character that need not begin a piece, so its beginning is only a guess. `guess`
 first pieces, without counting them, and counts those that follow. Once it is known where the
 part before really ended, `reconcile` scans from there until it meets a place that was noted:
 what is decided from a place on depends on nothing before it, so from there on both scans
-are the same. Where they never meet, what was counted is taken back.
+are the same. Where they never meet, what was counted is wrong. It stands in the table of a thread
+that is busy by then, and is taken off in the end, from the sum of all tables.
 
 Guarded by tests/kernels/test_piece_counter.py.
 """
@@ -18,15 +19,15 @@ import os
 from cython cimport auto_pickle
 
 from cutline.kernels.base.common cimport (
-    NO_LIMIT, NO_MEMORY, SHORT_PIECE, TOO_MANY, UNKNOWN, Key, char_bytes, int64_t, memset, prefetch,
-    short_key, uint8_t,
+    NO_LIMIT, NO_MEMORY, SHORT_PIECE, TOO_MANY, UNKNOWN, Key, char_bytes, int64_t, memcpy, memset,
+    prefetch, short_key, uint8_t,
 )
 from cutline.kernels.scan.lanes cimport CHUNK, LEAST_LANED, Chunk, scan_chunk, take_pieces
 from cutline.kernels.scan.scan cimport ScanTables, Scanner, scan_piece
+from cutline.kernels.train.piece_sort cimport PieceSort, grouped_pieces
 from cutline.kernels.train.piece_table cimport (
     INT64_MAX, ROOM, Entry, Table, add_long, add_piece, add_short, add_table, begin_table,
-    add_to_total, count_distinct, end_table, first_slot, grouped_pieces, make_room, shown,
-    sorted_pieces,
+    add_to_total, count_distinct, end_table, first_slot, make_room, shown, subtract_table,
 )
 
 cdef enum:
@@ -50,6 +51,17 @@ cdef struct Scan:
 
 
 @auto_pickle(False)
+cdef class Guess:
+    """What `Tally.guess` found from a place where no piece need begin; for `Tally.reconcile`."""
+
+    cdef Py_ssize_t noted_starts[NOTED_STEPS + 1]
+    cdef Py_ssize_t noted_ends[NOTED_STEPS]     # of a gap: where it starts
+    cdef Py_ssize_t n_noted
+    cdef Py_ssize_t arrived     # from the last of noted_starts to here it counted
+    cdef Py_ssize_t stop
+
+
+@auto_pickle(False)
 cdef class Tally:
     """Distinct pieces, each with how often it was counted.
 
@@ -57,37 +69,45 @@ cdef class Tally:
         scan_tables: the automaton that finds pieces; None: only `add_spans`, `add_pieces` and
             `merge` are used.
 
-    One thread at a time may use a tally. The methods that count release the GIL.
+    One thread at a time may use a tally. The methods that count release the GIL. A tally that
+    reconciles what another one guessed is only right together with it: see `merge`.
     After a MemoryError or an OverflowError some of a text is counted, some is not.
     """
 
     cdef ScanTables scan_tables
     cdef Table table
-    cdef Py_ssize_t noted_starts[NOTED_STEPS + 1]
-    cdef Py_ssize_t noted_ends[NOTED_STEPS]     # of a gap: where it starts
-    cdef Py_ssize_t n_noted
-    cdef Py_ssize_t arrived
-    cdef Py_ssize_t guess_stop
+    cdef Table wrong        # what guesses have counted that is to be taken off; mostly no table
+    cdef uint8_t[16] wrong_seed
     cdef Chunk chunk
 
     def __cinit__(self, ScanTables scan_tables):
         cdef bytes seed = os.urandom(sizeof(self.table.seed))
+        cdef bytes wrong_seed = os.urandom(sizeof(self.wrong_seed))
         self.scan_tables = scan_tables
+        memcpy(self.wrong_seed, <const uint8_t*> wrong_seed, sizeof(self.wrong_seed))
         if not begin_table(&self.table, seed):
             raise MemoryError("no memory for a table of pieces")
 
     def __dealloc__(self):
         end_table(&self.table)
+        end_table(&self.wrong)
 
     @property
     def distinct(self):
         """The number of distinct pieces. Cost: linear in it."""
+        self.take_off()
         return count_distinct(&self.table)
 
     @property
     def total(self):
         """The number of pieces."""
-        return shown(&self.table.total)
+        return shown(&self.table.total) - shown(&self.wrong.total)
+
+    cdef void take_off(self) noexcept:
+        """Take off what was counted wrongly, now that this tally has the counts of all."""
+        if self.wrong.total > 0:
+            with nogil:
+                subtract_table(&self.table, &self.wrong)
 
     cdef Scan scan_of(self, const uint8_t[::1] data, Py_ssize_t end, bint final) except *:
         cdef Scan scan
@@ -127,7 +147,7 @@ cdef class Tally:
         cdef Scan scan = self.scan_of(data, end, final)
         cdef Py_ssize_t at
         with nogil:
-            at = count_text(&self.table, &scan, start, min(stop, end), 1)
+            at = count_text(&self.table, &scan, start, min(stop, end))
         return checked(at)
 
     def add_documents(
@@ -145,11 +165,11 @@ cdef class Tally:
         with nogil:
             for k in range(last):
                 scan.end = offsets[k + 1]
-                at = scan_text(&self.table, &scan, &batch, offsets[k], scan.end, 1)
+                at = scan_text(&self.table, &scan, &batch, offsets[k], scan.end)
                 if at < 0:
                     break
             if at >= 0:
-                at = count_batch(&self.table, &batch, 1)
+                at = count_batch(&self.table, &batch)
         checked(at)
 
     def guess(
@@ -158,34 +178,39 @@ cdef class Tally:
     ):
         """Count like `add`, but from a character that need not begin a piece.
 
-        The tally counts what is true only after `reconcile`, which comes next. May stop early,
-        where pieces are decided by looking far again and again.
+        May stop early, where pieces are decided by looking far again and again.
+
+        Returns:
+            What `reconcile` needs, of this tally or another: before that, some of what was
+            counted may be wrong, and some is missing.
         """
         cdef Scan scan = self.scan_of(data, end, final)
         cdef Py_ssize_t at = start
-        stop = min(stop, end)
+        cdef Guess guess = Guess.__new__(Guess)
+        guess.stop = stop = min(stop, end)
         scan.byte_budget = 4 * (stop - start) + 4096
-        self.guess_stop = stop
         with nogil:
-            while at < stop and self.n_noted < NOTED_STEPS and scan.byte_budget >= 0:
-                self.noted_starts[self.n_noted] = at
-                at = next_piece_end(&scan, at, &self.noted_ends[self.n_noted])
+            while at < stop and guess.n_noted < NOTED_STEPS and scan.byte_budget >= 0:
+                guess.noted_starts[guess.n_noted] = at
+                at = next_piece_end(&scan, at, &guess.noted_ends[guess.n_noted])
                 if at < 0:
-                    at = self.noted_starts[self.n_noted]
+                    at = guess.noted_starts[guess.n_noted]
                     break
-                self.n_noted += 1
-            self.noted_starts[self.n_noted] = at
-            self.arrived = at
-            if self.n_noted == NOTED_STEPS:
-                at = count_text(&self.table, &scan, at, stop, 1)
-        self.arrived = checked(at)
+                guess.n_noted += 1
+            guess.noted_starts[guess.n_noted] = at
+            if guess.n_noted == NOTED_STEPS:
+                at = count_text(&self.table, &scan, at, stop)
+        guess.arrived = checked(at)
+        return guess
 
     def reconcile(
-        self, const uint8_t[::1] data not None, Py_ssize_t at, Py_ssize_t end, bint final
+        self, Guess guess not None, const uint8_t[::1] data not None, Py_ssize_t at,
+        Py_ssize_t end, bint final,
     ):
-        """Make a guess true.
+        """Count what a guess left out; what it counted wrongly is taken off in the end.
 
         Args:
+            guess: of any tally, which may be busy; once.
             data, end, final: as they were given to `guess`.
             at: where the text before the guess really arrived, as `add` and `reconcile` return it.
 
@@ -195,28 +220,38 @@ cdef class Tally:
         Cost: linear in the part, and nearly nothing where both scans soon meet.
         """
         cdef Scan scan = self.scan_of(data, end, final)
-        cdef Py_ssize_t start = self.noted_starts[0]
         with nogil:
-            at = self.reconciled(&scan, at) if at >= start else self.taken_back(&scan, at)
-        self.n_noted = 0
+            if at >= guess.noted_starts[0]:
+                at = self.reconciled(guess, &scan, at)
+            else:
+                at = self.refused(guess, &scan, at)
         return checked(at)
 
-    cdef Py_ssize_t reconciled(self, Scan* scan, Py_ssize_t at) noexcept nogil:
+    def refuse(
+        self, Guess guess not None, const uint8_t[::1] data not None, Py_ssize_t end, bint final
+    ):
+        """Take off all that a guess counted, in place of `reconcile`; arguments are the same."""
+        cdef Scan scan = self.scan_of(data, end, final)
+        with nogil:
+            end = self.refused(guess, &scan, 0)
+        checked(end)
+
+    cdef Py_ssize_t reconciled(self, Guess guess, Scan* scan, Py_ssize_t at) noexcept nogil:
         """Scan until a noted place is met, then count what was noted from there on."""
         cdef Py_ssize_t noted = 0, next_at, piece_end = 0, code
-        while at < self.guess_stop:
-            while noted < self.n_noted and self.noted_starts[noted] < at:
+        while at < guess.stop:
+            while noted < guess.n_noted and guess.noted_starts[noted] < at:
                 noted += 1
-            if self.noted_starts[noted] == at:
-                for noted in range(noted, self.n_noted):
+            if guess.noted_starts[noted] == at:
+                for noted in range(noted, guess.n_noted):
                     code = add_piece(
-                        &self.table, scan.text + self.noted_starts[noted],
-                        self.noted_ends[noted] - self.noted_starts[noted], 1,
+                        &self.table, scan.text + guess.noted_starts[noted],
+                        guess.noted_ends[noted] - guess.noted_starts[noted], 1,
                     )
                     if code < 0:
                         return code
-                return count_text(&self.table, scan, self.arrived, self.guess_stop, 1)
-            if self.noted_starts[noted] < at:
+                return count_text(&self.table, scan, guess.arrived, guess.stop)
+            if guess.noted_starts[noted] < at:
                 break
             next_at = next_piece_end(scan, at, &piece_end)
             if next_at < 0:
@@ -225,17 +260,27 @@ cdef class Tally:
             if code < 0:
                 return code
             at = next_at
-        at = self.taken_back(scan, at)
+        at = self.refused(guess, scan, at)
         if at < 0:
             return at
-        return count_text(&self.table, scan, at, self.guess_stop, 1)
+        return count_text(&self.table, scan, at, guess.stop)
 
-    cdef Py_ssize_t taken_back(self, Scan* scan, Py_ssize_t at) noexcept nogil:
-        """Take back what a guess counted. Returns `at`, or an error."""
-        cdef Py_ssize_t code = count_text(
-            &self.table, scan, self.noted_starts[self.n_noted], self.arrived, -1
-        )
+    cdef Py_ssize_t refused(self, Guess guess, Scan* scan, Py_ssize_t at) noexcept nogil:
+        """Note what a guess counted as wrong. Returns `at`, or an error."""
+        cdef Py_ssize_t start = guess.noted_starts[guess.n_noted], code = 0
+        if start < guess.arrived:
+            code = self.begin_wrong()
+            if code >= 0:
+                code = count_text(&self.wrong, scan, start, guess.arrived)
         return at if code >= 0 else code
+
+    cdef Py_ssize_t begin_wrong(self) noexcept nogil:
+        """Have a table of what is wrong. 0 or an error."""
+        if self.wrong.slots > 0 or begin_table(&self.wrong, self.wrong_seed):
+            return 0
+        end_table(&self.wrong)
+        memset(&self.wrong, 0, sizeof(Table))
+        return NO_MEMORY
 
     def add_spans(
         self, const uint8_t[::1] data not None,
@@ -280,12 +325,18 @@ cdef class Tally:
     def merge(self, Tally other not None):
         """Add what another tally counted; no other thread may use it.
 
+        What one has guessed and the other reconciled is right in their sum.
+
         Raises:
             OverflowError: more than 2**63 - 1 pieces in all.
         """
         cdef Py_ssize_t code
         with nogil:
             code = add_table(&self.table, &other.table)
+            if code >= 0 and other.wrong.total > 0:
+                code = self.begin_wrong()
+                if code >= 0:
+                    code = add_table(&self.wrong, &other.wrong)
         checked(code)
 
     def pieces(self):
@@ -298,7 +349,15 @@ cdef class Tally:
 
         Cost: O(n log n) comparisons for n distinct pieces.
         """
-        return sorted_pieces(&self.table)
+        cdef PieceSort sort = PieceSort()
+        self.put_into(sort)
+        return sort.pieces()
+
+    def put_into(self, PieceSort sort not None):
+        """Let the pieces be sorted with those of other tallies, and their counts added up."""
+        sort.add_table(self, &self.table, False)
+        if self.wrong.total > 0:
+            sort.add_table(self, &self.wrong, True)
 
     def groups(self, Py_ssize_t n_groups):
         """The same without the order, in groups: those of different tallies fit together.
@@ -310,6 +369,7 @@ cdef class Tally:
         """
         if n_groups < 1:
             raise ValueError(f"n_groups must be 1 or more, got {n_groups}")
+        self.take_off()
         return grouped_pieces(&self.table, n_groups)
 
 
@@ -343,19 +403,18 @@ cdef inline Py_ssize_t next_piece_end(
 cdef Py_ssize_t scan_text(
     Table* table, Scan* scan, Batch* batch,
     Py_ssize_t at, Py_ssize_t stop,         # in: pieces that start in text[at:stop]
-    int64_t weight,
 ) noexcept nogil:
     """Count pieces, but for those that stay in the batch. Where it arrived, or an error."""
     cdef Py_ssize_t next_at, piece_end = 0, code
     while at < stop and scan.byte_budget >= 0:
         if scan_by_lanes(scan, at, stop):
-            code = put_chunk_in_batch(table, scan, batch, weight)
+            code = put_chunk_in_batch(table, scan, batch)
             at = scan.chunk.stop
         else:
             next_at = next_piece_end(scan, at, &piece_end)
             if next_at < 0:
                 break
-            code = put_in_batch(table, scan, batch, at, piece_end, weight)
+            code = put_in_batch(table, scan, batch, at, piece_end)
             at = next_at
         if code < 0:
             return code
@@ -382,7 +441,7 @@ cdef inline bint scan_by_lanes(Scan* scan, Py_ssize_t at, Py_ssize_t stop) noexc
 
 
 cdef Py_ssize_t put_chunk_in_batch(
-    Table* table, Scan* scan, Batch* batch, int64_t weight
+    Table* table, Scan* scan, Batch* batch
 ) noexcept nogil:
     """Count the pieces of a chunk, but for those that stay in the batch. 0 or an error."""
     cdef Py_ssize_t starts[ROOM]
@@ -391,37 +450,36 @@ cdef Py_ssize_t put_chunk_in_batch(
     while scan.chunk.at < scan.chunk.stop:
         n = take_pieces(scan.chunk, ROOM, starts, ends)
         for piece in range(n):
-            code = put_in_batch(table, scan, batch, starts[piece], ends[piece], weight)
+            code = put_in_batch(table, scan, batch, starts[piece], ends[piece])
             if code < 0:
                 return code
     return 0
 
 
 cdef Py_ssize_t count_text(
-    Table* table, Scan* scan, Py_ssize_t at, Py_ssize_t stop, int64_t weight
+    Table* table, Scan* scan, Py_ssize_t at, Py_ssize_t stop
 ) noexcept nogil:
     """Count all pieces that start in text[at:stop]. Where it arrived, or an error."""
     cdef Batch batch
     cdef Py_ssize_t code
     batch.count = 0
-    at = scan_text(table, scan, &batch, at, stop, weight)
+    at = scan_text(table, scan, &batch, at, stop)
     if at < 0:
         return at
-    code = count_batch(table, &batch, weight)
+    code = count_batch(table, &batch)
     return at if code >= 0 else code
 
 
 cdef inline Py_ssize_t put_in_batch(
     Table* table, const Scan* scan, Batch* batch,
     Py_ssize_t start, Py_ssize_t end,       # in: of the piece; of a gap: start == end
-    int64_t weight,
 ) noexcept nogil:
     """Count a piece if it is long, let it wait if it is short. 0 or an error."""
     cdef Py_ssize_t n = end - start
     cdef Key key
     cdef Entry* slot
     if n > SHORT_PIECE:
-        return add_long(table, scan.text + start, n, weight)
+        return add_long(table, scan.text + start, n, 1)
     if n == 0:
         return 0
     key = short_key(scan.text + start, n, scan.text + scan.end)
@@ -430,16 +488,16 @@ cdef inline Py_ssize_t put_in_batch(
     batch.keys[batch.count] = key
     batch.slots[batch.count] = slot
     batch.count += 1
-    return count_batch(table, batch, weight) if batch.count == ROOM else 0
+    return count_batch(table, batch) if batch.count == ROOM else 0
 
 
-cdef Py_ssize_t count_batch(Table* table, Batch* batch, int64_t weight) noexcept nogil:
+cdef Py_ssize_t count_batch(Table* table, Batch* batch) noexcept nogil:
     """Count the pieces of a batch and empty it. 0 or an error."""
     cdef Py_ssize_t k
-    if batch.count * weight > INT64_MAX - table.total:
+    if batch.count > INT64_MAX - table.total:
         return TOO_MANY
     for k in range(batch.count):
-        add_short(table, batch.slots[k], &batch.keys[k], weight)
-    add_to_total(table, batch.count * weight)
+        add_short(table, batch.slots[k], &batch.keys[k], 1)
+    add_to_total(table, batch.count)
     batch.count = 0
     return make_room(table)

@@ -19,7 +19,7 @@ cdef struct Entry:
 
 cdef struct LongEntry:
     uint64_t hashed
-    Py_ssize_t offset       # in the arena
+    Py_ssize_t offset       # in the arena, where their number stands before the bytes, too
     Py_ssize_t n            # bytes; 0 in a slot that is free
     int64_t count
 
@@ -84,6 +84,5 @@ cdef Py_ssize_t add_long(
     Table* table, const uint8_t* piece, Py_ssize_t n, int64_t weight
 ) noexcept nogil
 cdef Py_ssize_t add_table(Table* table, const Table* other) noexcept nogil
+cdef void subtract_table(Table* table, Table* other) noexcept nogil
 cdef Py_ssize_t count_distinct(const Table* table) noexcept nogil
-cdef tuple sorted_pieces(const Table* table)
-cdef list grouped_pieces(const Table* table, Py_ssize_t n_groups)

@@ -17,6 +17,9 @@ import numpy as np
 from cutline.kernels.base.common cimport (
     NONE, grow, int64_t, memcpy, prefetch, uint8_t, uint32_t, uint64_t,
 )
+from cutline.kernels.base.team cimport (
+    Team, await_all, dismiss_all, done_with, next_part, offer, take,
+)
 from cutline.kernels.train.beside cimport (
     Beside, Seen, Sum, add_beside, add_one, add_sum, divide_sums, free_beside, list_sums, make_beside,
     put_in_a_row, set_starts, sum_of,
@@ -28,16 +31,6 @@ from cutline.kernels.train.pair_heap cimport (
 
 cdef extern from "native.h":
     void in_large_pages "cutline_in_large_pages"(void* memory, size_t n) noexcept nogil
-
-cdef extern from "team.h":
-    ctypedef struct Team "cutline_team":
-        pass
-    void offer "cutline_offer"(Team* team, int n_parts) noexcept nogil
-    int take "cutline_take"(Team* team) noexcept nogil
-    void done_with "cutline_done"(Team* team) noexcept nogil
-    bint await_all "cutline_await"(Team* team, int n_parts) noexcept nogil
-    int next_part "cutline_next"(Team* team) noexcept nogil
-    void dismiss_all "cutline_dismiss"(Team* team) noexcept nogil
 
 cdef extern from *:
     """

@@ -7,11 +7,11 @@ from typing import Final, NamedTuple
 
 from cutline.chunking.structure import (
     Structure,
-    heading_paths,
     line_starts,
     nested_bitmaps,
     tidy_units,
 )
+from cutline.kernels.breaks.sections import sections_of
 
 __all__ = ["diff_structure"]
 
@@ -72,7 +72,7 @@ def diff_structure(text: str) -> Structure:
         _NAMES,
         nested_bitmaps(len(text), levels),
         tidy_units(units),
-        tuple(heading_paths([(part.start, part.level, part.title)] for part in parts)),
+        tuple(sections_of([(part.start, part.level, part.title)] for part in parts).paths),
     )
 
 

@@ -8,12 +8,11 @@ from cutline.chunking import asciidoc_blocks, latex_blocks, org_blocks, rst_bloc
 from cutline.chunking.markup_blocks import HEADING, LABEL, Block
 from cutline.chunking.structure import (
     Structure,
-    heading_paths,
     line_starts,
     nested_bitmaps,
-    sections_of,
     tidy_units,
 )
+from cutline.kernels.breaks.sections import sections_of
 
 __all__ = ["MARKUPS", "markup_structure"]
 
@@ -69,13 +68,14 @@ def markup_structure(text: str, read: Callable[[list[str]], Iterator[Block]]) ->
     for group in found.headings:
         best = min(level for _, level, _ in group)
         levels[min(best, _MOST_LEVEL) - 1].append(group[0][0])
+    sections = sections_of(found.headings)
     return Structure(
         _NAMES,
         nested_bitmaps(len(text), levels),
         tidy_units(found.units),
-        tuple(heading_paths(found.headings)),
+        tuple(sections.paths),
         tuple(found.regions),
-        sections=tuple(sections_of(found.headings)),
+        sections=sections.starts,
     )
 
 
@@ -85,7 +85,7 @@ class _Found:
     Attributes:
         blocks: where blocks begin that may be cut off from the one above.
         units, regions: as of `Structure`.
-        headings: the groups that `heading_paths` takes; each begins with the labels above it.
+        headings: the groups that `sections_of` takes; each begins with the labels above it.
     """
 
     def __init__(self, starts: list[int]) -> None:

@@ -207,7 +207,7 @@ def nested_bitmaps(length: int, levels: Sequence[Iterable[int]]) -> tuple[bitarr
         length: the length of the text; the offsets 0 and `length` are left out.
         levels: the offsets of each level, in any order; the best level first.
     """
-    bits = bitarray(length + 1)
+    bits = bitarray(length + 1, endian="little")  # as kernels take them
     every: list[bitarray] = []
     for offsets in levels:
         bits = bits.copy()

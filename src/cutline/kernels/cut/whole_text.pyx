@@ -28,7 +28,7 @@ from cutline.kernels.scan.scan cimport scan_piece
 cdef enum:
     NEAR = 512              # bytes that are read at most beyond where a piece begins or ends
     REJOINED_PIECES = 8     # of a chunk that begins within a piece, until they meet the text's
-    FEW_BOUNDARIES = 1      # before the one over budget: others are hardly needed
+    FEW_BOUNDARIES = 3      # before the one over budget: others are hardly needed
     KEPT = 1024             # pieces before a chunk that are not forgotten: moving others costs more
 
 

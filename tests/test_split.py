@@ -411,10 +411,19 @@ def test_chunks_are_made_of_a_type_of_chunks_only(other: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["ab", "aé", "aé日", "日본ÿ\ud800", "aé日😀", "😀𝕏\U0010ffffé\U000fffff"]
+    "text",
+    [
+        "ab",
+        "aé",
+        "aé日",
+        "日본ÿ\ud800",
+        "aé日😀",
+        "é본\uffffÿ" * 3 + "😀",
+        "😀𝕏\U0010ffffé\U000fffff",
+    ],
 )
 def test_texts_of_chunks_are_slices_whatever_characters_are_around(text: str) -> None:
-    padded = f"abc{text}abcdefghi{text * 9}"
+    padded = f"abc{text}abcdefghi{'x' * 70}{text * 9}"
     spans = [(at, end) for at in range(len(padded)) for end in range(at + 1, len(padded) + 1)]
     rows = array("q", (number for at, end in spans for number in (at, end, 1, 0)))
     chunks = make_chunks(cutline.Chunk, padded, rows, ("end",), 0, 0)

@@ -1,13 +1,13 @@
-"""The blocks of a Markdown text from the events of its parser: in plain Python, line by line.
+"""The blocks of a Markdown text from the events of its parser, and their levels: in plain Python.
 
-As `kernels/breaks/markdown.pyx` reads them, which took over from this; nothing of it is used here
-but where titles end.
+As `kernels/breaks/markdown.pyx` and `markdown_levels.pyx` find them, which took over from this;
+nothing of them is used here but where titles end.
 """
 
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, pairwise
+from itertools import accumulate, groupby, pairwise
 from typing import Any
 
 import numpy as np
@@ -232,3 +232,42 @@ class MarkdownBlocks:
 def _name(event: Any) -> str:
     """Return the name of an event or a tag: a str, or the key of a dict that holds its data."""
     return event if type(event) is str else next(iter(event))
+
+
+WHOLE = {"code", "front matter", "html", "item", "list", "quote", "table"}
+FIRST = {"", "heading"}
+
+
+def groups_of(blocks: Sequence[Block]) -> list[list[Block]]:
+    """Divide the blocks outside containers into headings that follow each other, and others."""
+    top = [block for block in blocks if not block.depth]
+    return [[*group] for _, group in groupby(top, key=lambda block: block.kind == "heading")]
+
+
+def cuts_of(blocks: Sequence[Block]) -> list[list[int]]:
+    """List the cuts before headings of each level, before blocks, items and nested items."""
+    levels: list[list[int]] = [[] for _ in range(9)]
+    for group in groups_of(blocks):
+        if group[0].kind == "heading":
+            levels[min(heading.level for heading in group) - 1].append(group[0].start)
+        else:
+            levels[6] += [block.start for block in group if block.previous != "heading"]
+    inner = [block for block in blocks if block.depth and block.previous not in FIRST]
+    levels[7] = [block.start for block in inner if block.depth == 1]
+    levels[8] = [block.start for block in inner if block.depth > 1]
+    return levels
+
+
+def units_of(blocks: Sequence[Block]) -> set[tuple[int, int]]:
+    """Return the spans to keep whole; a block after a heading includes the heading."""
+    headed: dict[int, int] = {}
+    units = set()
+    for group, following in pairwise(groups_of(blocks)):
+        if group[0].kind == "heading":
+            start, first = group[0].start, following[0]
+            headed[first.start] = start
+            units.add((start, first.end))
+            if first.kind != "table":
+                units.add((start, first.start + 1))
+    whole = [block for block in blocks if block.kind in WHOLE]
+    return units | {(headed.get(block.start, block.start), block.end) for block in whole}

@@ -235,3 +235,14 @@ def test_what_would_be_counted_again_and_again_is_counted_otherwise(
         assert found == [*ChunkStream(rules).chunks(slow, 0, len(text), final=True)]
         start, end = sorted(rng.choices(range(len(text)), k=2))
         assert finder._own.count(start, end) == encoding.count(text[start:end])
+
+
+@pytest.mark.parametrize("letter", ["\xe9", "\u0416", "\u4e2d", "\U0001f600"])
+def test_places_far_apart_in_text_of_any_width_are_counted(letter: str) -> None:
+    encoding = cutline.get_encoding("o200k_base")
+    text = (letter * 300 + " ") * 3 + "x"
+    for end in (3, 63, 64, 65, 239, 241, 255, 257, 300, 301, 599):
+        few = few_slices(encoding, text)
+        assert few is not None
+        for place in (600, end):  # on, and back
+            assert count_pieces(few._sums, 0, place) == encoding.count(text[:place])

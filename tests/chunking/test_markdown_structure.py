@@ -8,10 +8,12 @@ from hypothesis import strategies as st
 
 from cutline.chunking.markdown_blocks import MOST_DEPTH, read_blocks
 from cutline.chunking.markdown_structure import markdown_structure
+from cutline.kernels.breaks.markdown_levels import BlockLevels
 
 from ..conftest import corpora_folder
 from .drawing import check, cuts
-from .markdown_oracle import MarkdownBlocks
+from .markdown_oracle import WHOLE, MarkdownBlocks, cuts_of, groups_of, units_of
+from .sections_oracle import heading_paths, section_starts
 
 CORPORA = corpora_folder()
 
@@ -376,11 +378,28 @@ def check_blocks(text: str) -> None:
     blocks = [[getattr(block, name) for name in names] for block in found.blocks]
     assert blocks == [[getattr(block, name) for name in names] for block in expected.blocks]
     assert (found.rows, found.gaps) == (expected.rows, expected.gaps)
+    levels = BlockLevels(found.blocks)
+    assert levels.cuts == cuts_of(expected.blocks)
+    assert set(levels.units) == units_of(expected.blocks)
+    assert levels.regions == [
+        (block.start, block.end, block.kind)
+        for block in expected.blocks
+        if block.kind in WHOLE - {"item"}
+    ]
+    groups = [
+        [(heading.start, heading.level, heading.title) for heading in group]
+        for group in groups_of(expected.blocks)
+        if group[0].kind == "heading"
+    ]
+    assert levels.sections.paths == [*heading_paths(groups)]
+    assert levels.sections.starts == [*section_starts(groups)]
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 8, 20, 60])
 @pytest.mark.parametrize("start", ["", "---\n", "\ufeff", "\ufeff+++\n"])
-def test_random_documents_have_the_blocks_of_the_plain_reader(start: str, n: int) -> None:
+def test_random_documents_have_the_blocks_and_levels_of_the_plain_reader(
+    start: str, n: int
+) -> None:
     rng = random.Random(n)
     for _ in range(150):
         check_blocks(start + "".join(rng.choices(PARTS, k=n)))

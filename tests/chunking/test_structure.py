@@ -1,3 +1,4 @@
+import random
 from itertools import product
 
 import pytest
@@ -14,6 +15,9 @@ from cutline.chunking.structure import (
     nested_bitmaps,
     tidy_units,
 )
+from cutline.kernels.breaks.sections import sections_of
+
+from .sections_oracle import heading_paths, section_starts
 
 REGIONS = ((10, 50, "list"), (20, 30, "code"), (20, 25, "table"), (60, 70, "quote"))
 
@@ -111,3 +115,16 @@ def test_levels_without_cuts_of_their_own_are_not_searched() -> None:
 
 def test_spans_are_enclosed_by_the_closest() -> None:
     assert enclosing([(0, 9), (1, 4), (1, 2), (2, 3), (5, 9), (9, 10)]) == [-1, 0, 1, 1, 0, -1]
+
+
+def test_random_headings_have_the_sections_of_the_plain_reader() -> None:
+    rng = random.Random(0)
+    titles = ("", "a", "b" * 200, "c" * 201)
+    for _ in range(500):
+        groups = [
+            [(rng.randrange(1000), rng.randint(1, 7), rng.choice(titles)) for _ in range(size)]
+            for size in rng.choices(range(5), k=rng.randint(0, 6))
+        ]
+        found = sections_of(groups)
+        assert found.paths == [*heading_paths(groups)]
+        assert found.starts == [*section_starts(groups)]

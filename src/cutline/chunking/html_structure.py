@@ -5,12 +5,11 @@ from typing import Final
 from cutline.chunking.html_tables import TableHeaders
 from cutline.chunking.structure import (
     Structure,
-    heading_paths,
     nested_bitmaps,
-    sections_of,
     tidy_units,
 )
 from cutline.kernels.breaks.html_blocks import HtmlBlocks
+from cutline.kernels.breaks.sections import sections_of
 
 __all__ = ["MOST_DEPTH", "html_structure"]
 
@@ -67,12 +66,13 @@ def html_structure(text: str) -> Structure:
     levels[_BLOCK:] = found.cuts
     for group in found.headings:
         levels[min(level for _, level, _ in group) - 1].append(group[0][0])
+    sections = sections_of(found.headings)
     return Structure(
         _NAMES,
         nested_bitmaps(len(text), levels),
         tidy_units(found.units),
-        tuple(heading_paths(found.headings)),
+        tuple(sections.paths),
         tuple(sorted(found.regions, key=lambda region: (region[0], -region[1]))),
         table_headers=tuple(tables.found),
-        sections=sections_of(found.headings),
+        sections=sections.starts,
     )

@@ -2,18 +2,12 @@
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, groupby, pairwise
+from itertools import chain, pairwise
 from typing import Final
 
-from cutline.chunking.markdown_blocks import Block, read_blocks
-from cutline.chunking.structure import (
-    LINE_END,
-    Structure,
-    heading_paths,
-    nested_bitmaps,
-    sections_of,
-    tidy_units,
-)
+from cutline.chunking.markdown_blocks import read_blocks
+from cutline.chunking.structure import LINE_END, Structure, nested_bitmaps, tidy_units
+from cutline.kernels.breaks.markdown_levels import BlockLevels
 
 __all__ = ["markdown_structure"]
 
@@ -21,10 +15,6 @@ _NAMES: Final = (
     *(f"heading {level}" for level in range(1, 7)),
     *("block", "item", "nested item", "gap", "row"),
 )
-_BLOCK: Final = 6
-_WHOLE: Final = frozenset({"code", "front matter", "html", "item", "list", "quote", "table"})
-_REGIONS: Final = _WHOLE - {"item"}
-_FIRST: Final = frozenset({"", "heading"})  # before a block where none cuts
 
 
 def markdown_structure(text: str) -> Structure:
@@ -69,33 +59,20 @@ def markdown_structure(text: str) -> Structure:
     """
     # In tuples, which the garbage collector need not look through again and again.
     blocks, gaps, rows = read_blocks(text)
-    top = [block for block in blocks if not block.depth]
-    whole = [block for block in blocks if block.kind in _WHOLE]
-    groups = tuple(tuple(group) for _, group in groupby(top, key=_is_heading))
-    levels: list[list[int]] = [[] for _ in _NAMES]
-    levels[-2:] = gaps, rows
-    levels[_BLOCK] = [
-        block.start for block in top if block.kind != "heading" and block.previous != "heading"
-    ]
-    for group in groups:
-        if group[0].kind == "heading":
-            levels[min([heading.level for heading in group]) - 1].append(group[0].start)
-    inner = [block for block in blocks if block.depth and block.previous not in _FIRST]
-    levels[_BLOCK + 1] = [block.start for block in inner if block.depth == 1]
-    levels[_BLOCK + 2] = [block.start for block in inner if block.depth > 1]
+    found = BlockLevels(blocks)
+    tables = [(start, end) for start, end, kind in found.regions if kind == "table"]
     return Structure(
         _NAMES,
-        nested_bitmaps(len(text), levels),
-        tidy_units(chain(_units(whole, groups), _rows(whole, rows))),
-        tuple(heading_paths(_headings(groups))),
-        tuple([(block.start, block.end, block.kind) for block in whole if block.kind in _REGIONS]),
+        nested_bitmaps(len(text), [*found.cuts, gaps, rows]),
+        tidy_units(chain(found.units, _rows(tables, rows))),
+        tuple(found.sections.paths),
+        tuple(found.regions),
         table_headers=tuple(
-            (below, block.end, text[block.start : below])
-            for block in whole
-            if block.kind == "table"
-            for below in (_after_lines(text, block.start, 2),)
+            (below, end, text[start:below])
+            for start, end in tables
+            for below in (_after_lines(text, start, 2),)
         ),
-        sections=sections_of(_headings(groups)),
+        sections=found.sections.starts,
     )
 
 
@@ -107,35 +84,8 @@ def _after_lines(text: str, start: int, n_lines: int) -> int:
     return start
 
 
-def _rows(blocks: Iterable[Block], cuts: Sequence[int]) -> Iterator[tuple[int, int]]:
+def _rows(tables: Iterable[tuple[int, int]], cuts: Sequence[int]) -> Iterator[tuple[int, int]]:
     """Yield the spans of the rows of tables: of the first together with the head."""
-    for block in blocks:
-        if block.kind == "table":
-            inside = cuts[bisect_right(cuts, block.start) : bisect_left(cuts, block.end)]
-            yield from pairwise([block.start, *inside, block.end])
-
-
-def _headings(groups: Iterable[Sequence[Block]]) -> Iterator[Iterator[tuple[int, int, str]]]:
-    """Yield the groups that `heading_paths` takes; not all at once, where headings are many."""
-    for group in groups:
-        if group[0].kind == "heading":
-            yield ((heading.start, heading.level, heading.title) for heading in group)
-
-
-def _is_heading(block: Block) -> bool:
-    return block.kind == "heading"
-
-
-def _units(whole: Iterable[Block], groups: Sequence[Sequence[Block]]) -> Iterable[tuple[int, int]]:
-    """Yield the spans to keep whole; a block after a heading includes the heading."""
-    headed: dict[int, int] = {}
-    for group, following in pairwise(groups):
-        if group[0].kind == "heading":
-            start, first = group[0].start, following[0]
-            headed[first.start] = start
-            yield start, first.end
-            if first.kind != "table":  # its rows are units, the first one with its head
-                # Never cut right after a heading, even where its block is too large.
-                yield start, first.start + 1
-    for block in whole:
-        yield headed.get(block.start, block.start), block.end
+    for start, end in tables:
+        inside = cuts[bisect_right(cuts, start) : bisect_left(cuts, end)]
+        yield from pairwise([start, *inside, end])

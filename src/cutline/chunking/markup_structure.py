@@ -8,12 +8,11 @@ from cutline.chunking import asciidoc_blocks, latex_blocks, org_blocks, rst_bloc
 from cutline.chunking.markup_blocks import HEADING, LABEL, Block
 from cutline.chunking.structure import (
     Structure,
-    heading_paths,
     line_starts,
     nested_bitmaps,
-    sections_of,
     tidy_units,
 )
+from cutline.kernels.breaks.sections import sections_of
 
 __all__ = ["MARKUPS", "markup_structure"]
 
@@ -70,16 +69,17 @@ def markup_structure(text: str, read: Callable[[list[str]], Iterator[Block]]) ->
     for group in found.headings:
         best = min(level for _, level, _ in group)
         levels[min(best, _MOST_LEVEL) - 1].append(group[0][0])
+    sections = sections_of(found.headings)
     return Structure(
         _NAMES,
         nested_bitmaps(len(text), levels),
         tidy_units(found.units),
-        tuple(heading_paths(found.headings)),
+        tuple(sections.paths),
         tuple(found.regions),
         table_headers=tuple(
             (start, end, text[first:start]) for first, start, end in found.table_bodies
         ),
-        sections=tuple(sections_of(found.headings)),
+        sections=sections.starts,
     )
 
 
@@ -91,7 +91,7 @@ class _Found:
         rows: where rows of tables begin that may.
         table_bodies: of tables with a header, where they begin, where their body does, and its end.
         units, regions: as of `Structure`.
-        headings: the groups that `heading_paths` takes; each begins with the labels above it.
+        headings: the groups that `sections_of` takes; each begins with the labels above it.
     """
 
     def __init__(self, starts: list[int]) -> None:

@@ -3,12 +3,8 @@
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from cutline.chunking.structure import (
-    Structure,
-    heading_paths,
-    nested_bitmaps,
-    tidy_units,
-)
+from cutline.chunking.structure import Structure, nested_bitmaps, tidy_units
+from cutline.kernels.breaks.sections import sections_of
 
 __all__ = ["Part", "parts_structure"]
 
@@ -67,7 +63,7 @@ def parts_structure(
         names,
         nested_bitmaps(length, levels),
         tidy_units(found),
-        tuple(heading_paths([(part.start, part.level, part.title)] for part in parts)),
+        tuple(sections_of([(part.start, part.level, part.title)] for part in parts).paths),
     )
 
 

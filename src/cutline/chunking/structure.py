@@ -3,8 +3,8 @@
 import re
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import accumulate, chain, pairwise
+from collections.abc import Iterable, Sequence
+from itertools import accumulate
 from operator import itemgetter
 from typing import Any, Final
 
@@ -14,11 +14,9 @@ __all__ = [
     "LINE_END",
     "Structure",
     "enclosing",
-    "heading_paths",
     "line_starts",
     "nested_bitmaps",
     "parsed_source",
-    "sections_of",
     "source_bytes",
     "tidy_units",
 ]
@@ -27,8 +25,6 @@ LINE_END = re.compile(r"\r\n?|\n")
 _LONE_RETURN = re.compile(r"\r(?!\n)")
 _OFFSET = itemgetter(0)
 _END = itemgetter(1)
-_MOST_TITLE: Final = 200
-_NO_HEADING: Final = (0, 0, "")
 
 
 class Structure:
@@ -211,7 +207,7 @@ def nested_bitmaps(length: int, levels: Sequence[Iterable[int]]) -> tuple[bitarr
         length: the length of the text; the offsets 0 and `length` are left out.
         levels: the offsets of each level, in any order; the best level first.
     """
-    bits = bitarray(length + 1)
+    bits = bitarray(length + 1, endian="little")  # as kernels take them
     every: list[bitarray] = []
     for offsets in levels:
         bits = bits.copy()
@@ -227,40 +223,3 @@ def tidy_units(units: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
     found = sorted(distinct, key=_END, reverse=True)
     found.sort(key=_OFFSET)
     return tuple(found)
-
-
-def heading_paths(
-    groups: Iterable[Iterable[tuple[int, int, str]]],
-) -> Iterator[tuple[int, tuple[str, ...]]]:
-    """Yield each offset at which the path of titles changes, with that path.
-
-    Args:
-        groups: (start, level, title) of the headings that follow each other directly. Of those
-            nested in one another, all titles apply from the first on.
-    """
-    path: list[tuple[int, str]] = []
-    for group in groups:
-        above = 0
-        for (offset, level, title), (_, below, _) in pairwise(chain(group, [_NO_HEADING])):
-            if level <= above or not above:
-                start = offset
-            above = level
-            while path and path[-1][0] >= level:
-                path.pop()
-            path.append((level, _short(title)))
-            if below <= level:
-                yield start, tuple(title for _, title in path if title)
-
-
-def sections_of(groups: Iterable[Iterable[tuple[int, int, str]]]) -> Iterator[int]:
-    """Yield the sections of `Structure`, of the groups of headings that `heading_paths` takes."""
-    for group in groups:
-        above = 0
-        for offset, level, _ in group:
-            if level <= above or not above:
-                yield 8 * offset + level
-            above = level
-
-
-def _short(title: str) -> str:
-    return title if len(title) <= _MOST_TITLE else title[:_MOST_TITLE] + "…"

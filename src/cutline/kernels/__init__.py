@@ -107,7 +107,10 @@ Which kernel reads what, room by room; a room reads only rooms above it::
       run_breaks      few_breaks, by counts of runs    -> cuts there
       piece_breaks    counted_breaks, by pieces        -> cuts there
       outlined        text + its structure + interval  -> cuts at the best places within a budget
+      sections        headings                         -> sections, the path of titles in each
       markdown        text + events of its parser      -> its blocks
+      markdown_levels
+                      markdown + sections              -> where these may be cut
       json_elements   JSON                             -> its elements
       html_tags       HTML                             -> its tags and comments
       html_blocks     HTML + html_tags                 -> its blocks

@@ -13,7 +13,7 @@ cdef extern from "Python.h":
     bint PyUnicode_IS_ASCII(object text)
 
 cdef enum:
-    BLOCK = 1 << 20     # characters
+    BLOCK = 240         # characters: the sum of what each adds fits a byte
 
 # The buffer of a str that outlives this.
 cdef struct Characters:
@@ -50,11 +50,11 @@ ctypedef fused Unit:
     uint32_t
 
 
-cdef inline uint32_t bytes_beyond_first(
+cdef inline Py_ssize_t bytes_beyond_first(
     const Unit* text, Py_ssize_t start, Py_ssize_t end
 ) noexcept nogil:
-    """Bytes of text[start:end] in UTF-8, but one for each character."""
-    cdef uint32_t total = 0
+    """Bytes of text[start:end] in UTF-8, but one for each character; at most BLOCK characters."""
+    cdef Unit total = 0
     cdef Py_ssize_t at
     for at in range(start, end):
         total += text[at] >= 0x80
@@ -71,7 +71,7 @@ cdef inline Py_ssize_t utf8_bytes(
     """Bytes of text[start:end] in UTF-8."""
     cdef Py_ssize_t total = end - start, stop
     while start < end and not text.is_ascii:
-        # In sums of 32 bits, that the compiler may take many characters at a time.
+        # In sums as wide as a character, that the compiler may take many at a time.
         stop = min(end, start + BLOCK)
         if text.kind == 1:
             total += bytes_beyond_first(<const uint8_t*> text.data, start, stop)

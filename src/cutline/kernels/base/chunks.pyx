@@ -33,6 +33,16 @@ cdef extern from "Python.h":
     bint PyObject_GC_IsTracked(object one)
 
 
+cdef extern from "narrow.h":
+    uint32_t bits_of "cutline_bits"(const uint8_t* text, int kind, Py_ssize_t n) noexcept nogil
+    void narrow_to_1 "cutline_narrow_to_1"(
+        const uint8_t* text, int kind, Py_ssize_t n, uint8_t* out
+    ) noexcept nogil
+    void narrow_to_2 "cutline_narrow_to_2"(
+        const uint32_t* text, Py_ssize_t n, uint16_t* out
+    ) noexcept nogil
+
+
 @cython.auto_pickle(False)
 cdef class ChunkFields:
     """The fields of a chunk, which are set once, by `_set_fields` or by `make_chunk`.
@@ -71,52 +81,24 @@ cdef class ChunkFields:
             return self.known
 
 
-ctypedef fused Wide:
-    uint16_t
-    uint32_t
-
-ctypedef fused Narrow:
-    uint8_t
-    uint16_t
-
-
-cdef inline uint32_t bits_of(const Wide* text, Py_ssize_t n) noexcept nogil:
-    """The bits that are set in any of the characters."""
-    cdef Wide bits = 0
-    cdef Py_ssize_t at
-    for at in range(n):
-        bits |= text[at]
-    return bits
-
-
-cdef inline void narrow(const Wide* text, Py_ssize_t n, Narrow* out) noexcept nogil:
-    """Write characters that fit into fewer bytes."""
-    cdef Py_ssize_t at
-    for at in range(n):
-        out[at] = <Narrow> text[at]
-
-
 cdef str part_of(str text, Py_ssize_t start, Py_ssize_t end):
-    """text[start:end]: as PyUnicode_Substring, which compares each wide character with a bound."""
+    """text[start:end]: as PyUnicode_Substring, which compares each character with a bound."""
     cdef Characters characters = characters_of(text)
-    cdef const uint16_t* two = <const uint16_t*> characters.data + start
-    cdef const uint32_t* four = <const uint32_t*> characters.data + start
+    cdef const uint8_t* data = <const uint8_t*> characters.data + start * characters.kind
     cdef Py_ssize_t n = end - start
     cdef uint32_t bits
     cdef void* out
-    if characters.kind == 1 or n < 2 or n == characters.n:
+    if characters.is_ascii or n < 2 or n == characters.n:
         return substring(text, start, end)
-    bits = bits_of(two, n) if characters.kind == 2 else bits_of(four, n)
+    bits = bits_of(data, characters.kind, n)
     part = new_text(n, min(bits, GREATEST))
     out = PyUnicode_DATA(part)
-    if bits > (0xFF if characters.kind == 2 else 0xFFFF):
-        memcpy(out, <const uint8_t*> characters.data + start * characters.kind, n * characters.kind)
-    elif characters.kind == 2:
-        narrow(two, n, <uint8_t*> out)
-    elif bits > 0xFF:
-        narrow(four, n, <uint16_t*> out)
+    if bits <= 0xFF and characters.kind > 1:
+        narrow_to_1(data, characters.kind, n, <uint8_t*> out)
+    elif bits <= 0xFFFF and characters.kind == 4:
+        narrow_to_2(<const uint32_t*> data, n, <uint16_t*> out)
     else:
-        narrow(four, n, <uint8_t*> out)
+        memcpy(out, data, n * characters.kind)
     return part
 
 

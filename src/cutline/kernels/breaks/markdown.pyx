@@ -36,10 +36,6 @@ cdef class Block:
         title: for a heading, its plain text, without attributes.
     """
 
-    cdef readonly str kind, previous, title
-    cdef readonly Py_ssize_t start, end, depth
-    cdef readonly int level
-
 
 cdef class BlockReader:
     r"""Finds the blocks of one text. Offsets of events are bytes of the source, those of blocks characters.

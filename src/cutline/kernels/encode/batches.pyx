@@ -419,7 +419,7 @@ cdef Py_ssize_t count_batch(
     for piece in range(batch.count):
         total += batch.totals[piece]
         batch.totals[piece] = total
-    return status
+    return status if status < 0 else total
 
 
 cdef Py_ssize_t count_each(
@@ -427,7 +427,10 @@ cdef Py_ssize_t count_each(
     const uint8_t* text, Py_ssize_t end,    # in: nothing at or beyond text[end] is read
     Batch* batch                            # in: starts and ends; out: in `totals`, tokens of each
 ) noexcept nogil:
-    """The same, for who adds the counts up: no totals, but the tokens of each piece alone."""
+    """The same, for who adds the counts up: no totals, but the tokens of each piece alone.
+
+    Returns 0, NO_MEMORY or INTERRUPTED.
+    """
     return count_pieces(bpe, state, text, end, batch, True)
 
 
@@ -438,7 +441,7 @@ cdef inline Py_ssize_t count_pieces(
     """What count_each does; or no more than how many tokens there are."""
     cdef LookUp looked
     cdef const FirstEntry* entry
-    cdef Py_ssize_t piece = 0, stop, turn, added, n_missed = 0, n_found = 0, n_others = 0
+    cdef Py_ssize_t piece = 0, stop, turn, added, n_missed = 0, n_found = 0
     cdef uint64_t missed
     looked.n_fetched = 0
     find_lines(state, text, end, batch, 0, LAG, &looked)
@@ -450,9 +453,10 @@ cdef inline Py_ssize_t count_pieces(
             missed = is_other(entry, looked.keys[piece])
             looked.missed[n_missed] = piece
             n_missed += missed
-            n_found += entry.known.count & (missed - 1)
             if tells_each:
                 batch.totals[piece] = entry.known.count & <uint32_t> (missed - 1)
+            else:
+                n_found += entry.known.count & (missed - 1)
             piece += 1
         fetch_missed(bpe, state, text, batch, &looked, n_missed)
     if n_missed == 0:
@@ -465,10 +469,11 @@ cdef inline Py_ssize_t count_pieces(
         added = encode_missed(bpe, state, text, batch, &looked, turn, state.out)
         if added < 0:
             return added
-        n_others += added
         if tells_each:
             batch.totals[looked.missed[turn]] = <uint32_t> added
-    return n_found + n_others
+        else:
+            n_found += added
+    return n_found
 
 
 cdef Py_ssize_t encode_after(

@@ -1,0 +1,9 @@
+from collections.abc import Iterable
+
+class Sections:
+    @property
+    def paths(self) -> list[tuple[int, tuple[str, ...]]]: ...
+    @property
+    def starts(self) -> list[int]: ...
+
+def sections_of(groups: Iterable[Iterable[tuple[int, int, str]]]) -> Sections: ...

@@ -26,7 +26,8 @@ WORDS = (
     "\u0958\u093e", "\u064a\u064f\u0648\u0644\u064e\u062f", "\U0001f44d\U0001f3fd",
     "\u304c\u3099\u3002", "x\u0323\u0301\u0302y", "e\u0301\u0301\u0301", "xy", "axy", "xyb",
     "\u0301", "\u0600", "a\u0600", "\u00e9\u200d", "\u200d\u00e9", "e\u0301\u0085", "\u212b" * 9,
-    "o\u031b" * 300, "\ufb01\u0301", "ae\u0301\u0302", "ab\u0301\u0302",
+    "o\u031b" * 300, "\ufb01\u0301", "ae\u0301\u0302", "ab\u0301\u0302", "=\u0338" * 9,
+    "a=\u0338b=",
 )  # fmt: skip
 BLANKS = steps.Replace(tokenizers.Regex(" {2,}"), " ")
 # A blank after the first is lost with it; of some letters with marks, the marks are a blank.
@@ -34,6 +35,7 @@ MAP = {"\u0600": "x", "e\u0301": "\u00e9", "\u0301\u0302": " ", "\u0301": "'"}
 CONFIGURATIONS = {
     "nfkc": (steps.NFKC(), "white"),
     "nfd": (steps.NFD(), "white"),
+    "signs, nfc": (steps.NFC(), "signs"),
     "nfc, lower": (steps.Sequence([steps.NFC(), steps.Lowercase()]), "white"),
     "blank of two": (steps.Sequence([steps.Replace("xy", " "), BLANKS]), "meta"),
     "nothing of two": (steps.Sequence([steps.Replace("xy", ""), BLANKS]), "meta"),
@@ -50,10 +52,10 @@ def encodings(name: str, rng: random.Random) -> "tuple[tokenizers.Tokenizer, cut
     else:
         oracle = tokenizer_of("Unigram", "nothing, at white space", rng)
         oracle.normalizer, how = CONFIGURATIONS[name]
-        meta = splitters.Metaspace()
-        oracle.pre_tokenizer = (
-            meta if how == "meta" else splitters.Sequence([splitters.WhitespaceSplit(), meta])
+        first = {"meta": (), "white": (splitters.WhitespaceSplit(),)}.get(
+            how, (splitters.WhitespaceSplit(), splitters.Punctuation())
         )
+        oracle.pre_tokenizer = splitters.Sequence([*first, splitters.Metaspace()])
     return oracle, cutline.Encoding.from_tokenizers(oracle)
 
 

@@ -10,7 +10,7 @@ import pytest
 import cutline.chunking  # noqa: F401 (loads the tables of breaks)
 from cutline.kernels.breaks.word_breaks import cut_words_at_breaks
 from cutline.kernels.words.intervals import WordIntervals
-from cutline.pipeline.entangled import entangled
+from cutline.pipeline.entangled import EntangledParts
 from tests.conftest import short_or_long
 from tests.words.test_encoding import CASES, random_text
 from tests.words.test_runs import text_of, words_of
@@ -42,7 +42,7 @@ def test_slices_and_cuts_are_those_of_all_starts(
         text = some_text(rng, words)
         if pipeline.may_have_tokens(text):  # type: ignore[union-attr]
             continue
-        parts = partial(entangled, pipeline, text)
+        parts = partial(EntangledParts, pipeline, text)
         dense = WordIntervals(kernel, text, parts)
         for gap in (rng.choice((1, 2, 5)), rng.choice((8, 16, 32))):
             for _ in range(2):  # with runs that were not met, and that were
@@ -80,7 +80,7 @@ def test_long_texts_of_one_kind(kind: str, tmp_path: Path) -> None:
         " " * 999,
         "a b c " * 70 + "d" * 3_000 + " e f" * 90,  # far apart after short words
     ):
-        parts = partial(entangled, pipeline, text)
+        parts = partial(EntangledParts, pipeline, text)
         dense, sparse = (WordIntervals(kernel, text, parts, gap=gap) for gap in (0, 32))
         for n in (1, 64, 256):
             assert sparse.cut_all(n) == dense.cut_all(n)

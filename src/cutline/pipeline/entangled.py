@@ -16,22 +16,12 @@ from cutline.normalizing import SPACE, normalize
 from cutline.pipeline.marks import most_marks, sorting_steps
 from cutline.pipeline.words import WordPipeline
 
-__all__ = ["EntangledParts", "entangled"]
+__all__ = ["EntangledParts"]
 
 _CHARACTERS_A_TOKEN = 4  # of the first window, and
 _WINDOW = 64  # characters more
+_FEW = 20  # characters: to try all ends of so many costs less than a window
 _MANY_MARKS = 32  # a bound is looked for before the ends among more are tried
-
-
-def entangled(pipeline: WordPipeline, text: str) -> tuple[NDArray[np.int64], "EntangledParts"]:
-    """Return starts and ends in turn of the parts whose characters change one another.
-
-    And what counts slices of them.
-    """
-    starts, kinds = pipeline.kernel.raw.entangled_parts(text)
-    spans = zip(pairwise([*starts, len(text)]), kinds, strict=True)
-    edges = np.array([span for span, kind in spans if kind], dtype=np.int64).reshape(-1)
-    return edges, EntangledParts(pipeline, text)
 
 
 class EntangledParts:
@@ -46,6 +36,13 @@ class EntangledParts:
         self._pipeline = pipeline
         self._text = text
 
+    @property
+    def edges(self) -> NDArray[np.int64]:
+        """Return starts and ends in turn of the parts."""
+        starts, kinds = self._pipeline.kernel.raw.entangled_parts(self._text)
+        spans = zip(pairwise([*starts, len(self._text)]), kinds, strict=True)
+        return np.array([span for span, kind in spans if kind], dtype=np.int64).reshape(-1)
+
     def count(self, start: int, end: int, inside: bool) -> int:
         """Count the tokens of a slice; `inside`: of one that begins before, where a word begins."""
         normalized = self._pipeline.normalized_slice(self._text[start:end], begins=not inside)
@@ -57,6 +54,9 @@ class EntangledParts:
         Cost: linear in the slice that fits; quadratic in marks of one letter that are sorted, if no
         bound for them is known.
         """
+        if end - start <= _FEW:
+            ends = range(end, start, -1)
+            return next((one for one in ends if self.count(start, one, inside) <= n), start)
         width = _CHARACTERS_A_TOKEN * min(n, end - start) + _WINDOW
         while True:
             stop = min(end, start + width)

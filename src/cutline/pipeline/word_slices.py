@@ -16,7 +16,7 @@ from cutline.errors import OffsetError
 from cutline.kernels.base.chunks import make_chunks
 from cutline.kernels.breaks.word_breaks import cut_words_at_breaks
 from cutline.kernels.words.intervals import WordIntervals
-from cutline.pipeline.entangled import entangled
+from cutline.pipeline.entangled import EntangledParts
 from cutline.pipeline.slice_counter import SliceCounter
 from cutline.pipeline.words import WordPipeline
 from cutline.text_encoder import TextEncoder
@@ -50,7 +50,9 @@ class WordCounter(SliceCounter):
 
     def _kernel_with(self, gap: int) -> WordIntervals:
         pipeline, text = self._pipeline, self._text
-        return WordIntervals(pipeline.kernel, text, partial(entangled, pipeline, text), gap=gap)
+        return WordIntervals(
+            pipeline.kernel, text, partial(EntangledParts, pipeline, text), gap=gap
+        )
 
     def _kernel_for(self, n: int) -> WordIntervals:
         """Return what counts slices of about n tokens, each of which begins where one ends."""

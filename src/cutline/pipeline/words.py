@@ -21,6 +21,7 @@ from cutline.kernels.words.char_map import CharMap
 from cutline.kernels.words.encoder import WordEncoder
 from cutline.normalizing import SPACE, Form, Step, Strip, Traced, normalize, trace
 from cutline.pipeline.added import is_of_word
+from cutline.pipeline.changed_runs import ChangedRuns
 from cutline.pipeline.pipeline import Pipeline
 from cutline.pipeline.stand_alone import tokens_stand_alone
 from cutline.pipeline.tokens_of_slices import slices_may_have
@@ -31,6 +32,7 @@ from cutline.vocabulary import Vocabulary
 from cutline.words.char_rules import CharRules
 from cutline.words.first_word import found_in_first
 from cutline.words.models import Unigram, WordPiece
+from cutline.words.neighbours import LEFT, RIGHT
 from cutline.words.prefixes import PrefixMaker
 from cutline.words.splitting import Metaspace
 from cutline.words.steps import Collapse, CollapseWhite
@@ -38,6 +40,7 @@ from cutline.words.steps import Collapse, CollapseWhite
 __all__ = ["WordPipeline"]
 
 _WHITE = 32  # the kernel's flag
+_SURROGATES: Final = range(0xD8, 0xE0)  # blocks of 256
 _UNKNOWN_PENALTY = 10.0  # as in sentencepiece and tokenizers
 _LEAST_GAP = 24  # characters from one safe split point to the next
 _KNOWN = 1024  # characters whose normal forms are kept
@@ -77,8 +80,13 @@ class WordPipeline(Pipeline):
         return WordPipeline, (self.spec,)
 
     def _characters(self, block: int) -> tuple[list[str], bytearray]:
-        """Return what characters of a block become; what is cut off at the ends is marked."""
+        """Return what characters of a block become; what is cut off at the ends is marked.
+
+        Surrogates interact: texts with such are repaired first.
+        """
         texts, flags = self.rules.characters(block)
+        if block in _SURROGATES:
+            flags = bytearray([LEFT | RIGHT]) * len(texts)
         for code_point in map(ord, SPACE):
             if code_point >> 8 == block:
                 flags[code_point & 0xFF] |= _WHITE
@@ -94,6 +102,7 @@ class WordPipeline(Pipeline):
             "collapses": rules.collapses,
             "strips_start": self._strips_raw and rules.strips_raw[0],
             "strips_end": 1 if rules.strips_end else 2 if self._strips_raw else 0,
+            "changed_runs": self._changed_runs() if rules.keeps_blanks else None,
         }
         arena, offsets = _with_meta(vocabulary, self._meta)
         if isinstance(model, WordPiece):
@@ -120,6 +129,14 @@ class WordPipeline(Pipeline):
             "byte_ids": np.array(byte_ids, dtype=np.uint32) if falls_back else None,
         }
         return arena, offsets, vocabulary.ids, model.unk_id, options
+
+    def _changed_runs(self) -> ChangedRuns:
+        def count_normalized(text: str, prefixes: bool) -> int:
+            tokens: int = self.kernel.count(text, True, prefixes, True)
+            return tokens
+
+        meta = self._meta.decode()
+        return ChangedRuns(self.rules.char_steps, meta, count_normalized, self._count_parts)
 
     # What differs from byte-level BPE
 
@@ -411,11 +428,14 @@ class WordPipeline(Pipeline):
         """Count the tokens of a text that begins at a safe split point."""
         return self._count_pieces(encoder, text, at_start=False)
 
-    def _count_parts(self, text: str) -> int:
-        """Count the tokens of a text without added tokens, whose characters are entangled."""
+    def _count_parts(self, text: str, at_start: bool = True) -> int:
+        """Count the tokens of a text without added tokens, whose characters are entangled.
+
+        `at_start`: or else of the rest of one from a run on.
+        """
         total, steps = 0, self.rules.char_steps
         for start, end, is_entangled in self._few_parts(text):
-            begins, part = start == 0, text[start:end]
+            begins, part = at_start and start == 0, text[start:end]
             if is_entangled:
                 strip = self.strip_at(begins, end == len(text))
                 total += self.count_normalized(strip.apply(normalize(part, steps)), begins=begins)

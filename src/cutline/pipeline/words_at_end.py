@@ -11,7 +11,7 @@ from typing import Any, Final
 from cutline.counting.recounted import RecountedPrepender, Settled
 from cutline.kernels.words.intervals import WordIntervals
 from cutline.normalizing import SPACE, normalize
-from cutline.pipeline.entangled import entangled
+from cutline.pipeline.entangled import EntangledParts
 from cutline.pipeline.settled_sections import sections_at_end
 from cutline.pipeline.settled_text import Sections, SettledText
 from cutline.pipeline.settled_words import ends_sections, has_plain_sections
@@ -155,7 +155,7 @@ class WordsAtEnd:
     def _at_joint(self, more: str) -> tuple[int, int, str] | None:
         """Find it for Unigram: the first joint that no other beginning changes."""
         pipeline = self._pipeline
-        edges_of = partial(entangled, pipeline, more)
+        edges_of = partial(EntangledParts, pipeline, more)
         starts = WordIntervals(
             pipeline.kernel, more, edges_of, is_plain=self._is_normal, before=_MOST_BYTES
         )

@@ -3,7 +3,7 @@
 Guarded by tests/words/test_encoding.py.
 """
 
-from cutline.kernels.base.characters cimport Characters
+from cutline.kernels.base.characters cimport Characters, char_at
 from cutline.kernels.base.common cimport uint8_t, uint16_t, uint32_t
 from cutline.kernels.words.images cimport ImageMaker
 
@@ -62,6 +62,22 @@ cdef inline bint meets(uint8_t before, uint8_t flags) noexcept nogil:
     return (
         flags & LEFT or before & RIGHT or before & flags & PAIR or (before & OPENS and flags & JOINS)
     )
+
+
+cdef inline bint is_changed(
+    CharBlock** blocks, const Characters* text, Py_ssize_t start, Py_ssize_t end
+) noexcept nogil:
+    """Whether characters of text[start:end], whose blocks are made, change with others."""
+    cdef uint8_t flags, before = 0
+    cdef uint32_t code_point
+    cdef Py_ssize_t at
+    for at in range(start, end):
+        code_point = char_at(text, at)
+        flags = blocks[code_point >> 8].images[code_point & 0xFF].flags
+        if flags & (LEFT | RIGHT | PAIR | JOINS) and (flags & RIGHT or meets(before, flags)):
+            return True
+        before = flags
+    return False
 
 
 cdef class CharMap:

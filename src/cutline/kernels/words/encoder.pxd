@@ -17,9 +17,13 @@ cdef class WordEncoder:
     cdef bint strips_start
     cdef int strips_end
     cdef Py_ssize_t most_characters
+    cdef readonly object changed_runs            # counts runs whose characters change one another; or None
     cdef object held                    # arrays that the model points to
     cdef list idle
     cdef OwnedWordState take(self)
     cdef void release(self, OwnedWordState owned)
     cdef void begin(self, WordState* state, CharMap char_map, str text)
     cdef int check(self, Py_ssize_t outcome) except -1
+    cdef Py_ssize_t count_changing(
+        self, WordState* state, str text, bint prefixes, Py_ssize_t place
+    ) except -2

@@ -10,7 +10,7 @@ from cutline.kernels.base.late import numpy as np
 
 from cutline.kernels.base.characters cimport characters_of
 from cutline.kernels.base.common cimport (
-    INTERRUPTED, int64_t, memcpy, same_bytes, uint8_t, uint32_t,
+    INTERRUPTED, UNKNOWN, int64_t, memcpy, same_bytes, uint8_t, uint32_t,
 )
 from cutline.kernels.base.signals cimport raise_pending
 from cutline.kernels.encode.decode cimport list_of_ids
@@ -36,6 +36,7 @@ cdef enum:
     STEP_BITS = 15
     KEPT_STATES = 16
     NOGIL_CHARS = 4096
+    LEAST_CHANGING = 128        # characters whose runs are looked up: some near the end are not found
     WATCHED = 1 << 12           # tokens from one look for signals to the next
 
 
@@ -50,7 +51,8 @@ cdef class WordEncoder:
         offsets: int64, shape (n + 1,); token k is `arena[offsets[k]:offsets[k + 1]]`.
         ids: uint32, of each token.
         unk_id: the id of what is unknown.
-        options: `prefixes`, `collapses`, `strips_end` of the reader; `strips_start`: slices do
+        options: `prefixes`, `collapses`, `strips_end` of the reader; `changed_runs`: counts what
+                characters that change one another become (None: it is not known run by run); `strips_start`: slices do
                 not begin with white space; and of WordPiece
             `continuation` (bytes) and `most_characters`; of Unigram `scores` (float64), `fuses`
             `meta` (the bytes that META stands for) and `byte_ids` (uint32, shape (256,), or None).
@@ -69,6 +71,7 @@ cdef class WordEncoder:
         self.raw = raw
         self.plain = plain
         self.idle = []
+        self.changed_runs = options.get("changed_runs")
         self.prefixes = options["prefixes"]
         self.collapses = options["collapses"]
         self.strips_end = options["strips_end"]
@@ -159,6 +162,8 @@ cdef class WordEncoder:
         reader.locates = 0
         reader.traces = False
         state.paths.watch.is_on = False
+        state.may_change = False
+        state.changed_runs = <void*> self.changed_runs
         reader.watch = &state.paths.watch
 
     cdef int check(self, Py_ssize_t outcome) except -1:
@@ -208,8 +213,12 @@ cdef class WordEncoder:
                 total = count_runs(&self.model, state, separators, prefixes, False, &place)
             self.check(total)
         if char_map.prepare_from(text, place) >= 0:
+            if separators.are_known and not keeps_end and self.changed_runs is not None:
+                rest = self.count_changing(state, text, prefixes, place)
+            else:
+                rest = UNKNOWN
             self.release(owned)
-            return -1
+            return -1 if rest == UNKNOWN else total + rest
         if state.paths.watch.is_on:
             with nogil:
                 rest = count_text(&self.model, state, separators, prefixes, place)
@@ -219,6 +228,27 @@ cdef class WordEncoder:
         total += rest
         self.release(owned)
         return total
+
+    cdef Py_ssize_t count_changing(
+        self, WordState* state, str text, bint prefixes, Py_ssize_t place
+    ) except -2:
+        """Count the tokens from a place on, in runs; UNKNOWN where there are none.
+
+        Runs whose characters change one another, and the end of the text, are normalized in Python.
+        """
+        cdef Py_ssize_t total = 0, rest
+        if len(text) - place >= LEAST_CHANGING:
+            self.raw.prepare_all(text)
+            state.may_change = True
+            with nogil:
+                total = count_runs(&self.model, state, self.separators, prefixes, True, &place)
+            if total == UNKNOWN:
+                return UNKNOWN
+            self.check(total)
+        if place == 0:
+            return UNKNOWN
+        rest = self.changed_runs.count_end(text[place:], place == 0)
+        return total + rest
 
     def encode(
         self, str text not None, bint as_list, bint is_plain=False, bint prefixes=True,

@@ -17,7 +17,7 @@ from cutline.kernels.words.reader cimport (
 )
 from cutline.kernels.words.slice_counts cimport SliceCounts, SliceHead
 from cutline.kernels.words.starts cimport (
-    begins_entangled, end_before, has_entangled, is_joint, last_rank, rank_of, start_of_rank,
+    end_before, is_joint, last_rank, rank_of, start_of_rank,
 )
 from cutline.kernels.words.stretches cimport ANY_LENGTH, count_words
 from cutline.kernels.words.unigram cimport count_prefixes
@@ -47,7 +47,7 @@ cdef class LongestEnds(SliceCounts):
         """The same of a slice whose head is known."""
         cdef Py_ssize_t start = head.start, first = head.first, low, before, place, limit, left, rank
         limit = self.starts.n if first == NOT_FOUND else first
-        if has_entangled(&self.starts, start, limit):
+        if self.has_entangled(start, limit):
             place = self.ask_longest_fit(start, limit, n, False)
             if place < limit or first == NOT_FOUND:
                 return place
@@ -85,7 +85,7 @@ cdef class LongestEnds(SliceCounts):
         It is before the first start with more tokens before it.
         """
         cdef Py_ssize_t before, rank
-        if head.first == NOT_FOUND or has_entangled(&self.starts, head.start, head.first):
+        if head.first == NOT_FOUND or self.has_entangled(head.start, head.first):
             return self.longest_fit(state, head, n)
         before = self.count_head(state, head)
         if before < 0:
@@ -164,7 +164,7 @@ cdef class LongestEnds(SliceCounts):
         cdef Reader* reader = &state.reader
         if place >= limit:
             return place
-        if begins_entangled(&self.starts, place):
+        if self.begins_entangled(place, limit):
             return self.ask_longest_fit(place, limit, n, place > start)
         if inside:
             count = self.count_sure_word(state, place, limit)

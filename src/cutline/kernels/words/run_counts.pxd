@@ -8,6 +8,9 @@ from cutline.kernels.words.word_state cimport WordState
 cdef void count_new_runs(
     const WordModel* model, WordState* state, bint prefixes
 ) noexcept nogil
+cdef Py_ssize_t count_changed(
+    WordState* state, Py_ssize_t start, Py_ssize_t end, bint prefixes
+) noexcept nogil
 cdef Py_ssize_t count_closed_runs(
     const WordModel* model, WordState* state, Py_ssize_t first, Py_ssize_t last, bint prefixes
 ) noexcept nogil

@@ -3,6 +3,7 @@
 Guarded by tests/words/test_runs.py.
 """
 
+from cpython.exc cimport PyErr_SetObject
 from libc.stdint cimport int32_t
 
 from cutline.kernels.base.characters cimport Characters, Unit, char_at
@@ -11,7 +12,9 @@ from cutline.kernels.base.common cimport (
 )
 from cutline.kernels.base.signals cimport is_interrupted
 from cutline.kernels.encode.runs cimport Runs, Separators, find_runs, keep_count
-from cutline.kernels.words.char_map cimport EDGE_SHIFT, Brief, CharBlock
+from cutline.kernels.words.char_map cimport (
+    EDGE_SHIFT, LEFT, PAIR, RIGHT, Brief, CharBlock, is_changed,
+)
 from cutline.kernels.words.images cimport META
 from cutline.kernels.words.model cimport WordModel
 from cutline.kernels.words.reader cimport read_words, start_reading
@@ -23,6 +26,9 @@ from cutline.kernels.words.stretches cimport count_batches, count_stretch, encod
 from cutline.kernels.words.trie cimport LABEL_MASK, META_LABEL
 from cutline.kernels.words.unigram cimport count_path
 from cutline.kernels.words.word_state cimport WordState, make_room
+
+cdef extern from "Python.h":
+    object PyUnicode_FromKindAndData(int kind, const void* data, Py_ssize_t n)
 
 cdef enum:
     NO_LEAD = 0xFFFFFFFF
@@ -41,6 +47,10 @@ cdef void count_new_runs(
         n = runs.edges[2 * run + 1] - runs.edges[2 * run]
         if runs.counts[run] >= 0 or n >= MOST_SINGLES or not ends_closed(
             state.reader.blocks, text, runs.edges[2 * run + 1]
+        ):
+            continue
+        if state.may_change and is_changed(
+            state.reader.blocks, text, runs.edges[2 * run], runs.edges[2 * run + 1]
         ):
             continue
         if not has_room(&state.singles, n + 1):
@@ -129,13 +139,63 @@ cdef Py_ssize_t count_closed_runs(
 ) noexcept nogil:
     """Count the tokens of the runs from `first` to `last`, which is closed; or a status.
 
-    That of one run alone is kept.
+    That of one run alone is kept. UNKNOWN: what their characters become together is not closed.
     """
     cdef Py_ssize_t start = state.runs.edges[2 * first], end = state.runs.edges[2 * last + 1], count
-    count = count_run(model, state, start - (start > 0), end, prefixes)
+    if state.may_change and is_changed(state.reader.blocks, &state.reader.text, start, end):
+        count = count_changed(state, start, end, prefixes)
+    else:
+        count = count_run(model, state, start - (start > 0), end, prefixes)
     if count >= 0 and first == last:
         state.kept += keep_count(&state.runs, first, &state.store, <uint32_t> count)
     return count
+
+
+cdef Py_ssize_t count_changed(
+    WordState* state, Py_ssize_t start, Py_ssize_t end, bint prefixes
+) noexcept nogil:
+    """Count the tokens of text[start:end], of which characters change one another; or a status.
+
+    Before it is a separator, or nothing; after it, a separator. UNKNOWN: it is not apart from what
+    comes next, or its first characters may change with what is before it.
+    """
+    cdef const Characters* text = &state.reader.text
+    cdef Py_ssize_t at
+    cdef uint8_t flags
+    if flags_of(state, end - 1) & RIGHT:
+        return UNKNOWN
+    at = start
+    while start > 0 and at < end:
+        flags = flags_of(state, at)
+        if flags & LEFT:
+            return UNKNOWN
+        if not flags & PAIR:
+            break
+        at += 1
+    start -= start > 0
+    return ask_count(
+        state, <const uint8_t*> text.data + start * text.kind, end - start, text.kind, prefixes
+    )
+
+
+cdef inline uint8_t flags_of(const WordState* state, Py_ssize_t at) noexcept nogil:
+    cdef uint32_t code_point = char_at(&state.reader.text, at)
+    return state.reader.blocks[code_point >> 8].images[code_point & 0xFF].flags
+
+
+cdef Py_ssize_t ask_count(
+    const WordState* state, const void* run, Py_ssize_t n, int kind, bint prefixes
+) noexcept with gil:
+    """Ask Python for the tokens of n characters; see count_changed."""
+    cdef Py_ssize_t count
+    try:
+        count = (<object> state.changed_runs).count(
+            PyUnicode_FromKindAndData(kind, run, n), prefixes
+        )
+        return count if count >= 0 else UNKNOWN
+    except BaseException as error:
+        PyErr_SetObject(type(error), error)
+        return INTERRUPTED
 
 
 cdef inline Py_ssize_t count_run(
@@ -166,7 +226,7 @@ cdef Py_ssize_t count_runs(
 ) noexcept nogil:
     """Count the tokens from a place on, at which a text or a separator begins; or a status.
 
-    Moves `place` to where runs near the end of the text are left, and what comes after those that
+    UNKNOWN: see count_closed_runs. Moves `place` to where runs near the end of the text are left, and what comes after those that
     are known if no others are read.
     """
     cdef Runs* runs = &state.runs

@@ -18,9 +18,11 @@ cdef class TextStarts:
     cdef CharMap char_map
     cdef bint strips_start
     cdef object parts
+    cdef bint by_runs           # characters are entangled, and runs with such are looked up
     cdef Py_ssize_t gap         # tokens from one start to the next; 0: no start is left out
     cdef Py_ssize_t before      # bytes that may come before the first word
     cdef readonly int64_t total
+    cdef Py_ssize_t build_with(self, WordState* state, parts) except? -1
     cdef int reserve(self, bint has_parts) except -1
     cdef void rank(self) noexcept nogil
     cdef Py_ssize_t build(
@@ -30,6 +32,10 @@ cdef class TextStarts:
     cdef Py_ssize_t add_stretch(
         self, WordState* state, Py_ssize_t start, Py_ssize_t stop, Joints* joints
     ) noexcept nogil
+    cdef Py_ssize_t add_changed(
+        self, WordState* state, Py_ssize_t start, Py_ssize_t end
+    ) noexcept nogil
+    cdef Py_ssize_t before_removed(self, Py_ssize_t start, Py_ssize_t end) noexcept nogil
     cdef Py_ssize_t next_closed(
         self, WordState* state, Py_ssize_t at, Py_ssize_t stop
     ) noexcept nogil
@@ -48,6 +54,8 @@ cdef class TextStarts:
     cdef Py_ssize_t add_joints(
         self, WordState* state, Py_ssize_t word, int64_t before, Joints* joints
     ) noexcept nogil
+    cdef bint has_entangled(self, Py_ssize_t start, Py_ssize_t end) noexcept nogil
+    cdef bint begins_entangled(self, Py_ssize_t place, Py_ssize_t end) noexcept nogil
     cdef Py_ssize_t ask_count(
         self, Py_ssize_t start, Py_ssize_t end, bint inside
     ) noexcept with gil

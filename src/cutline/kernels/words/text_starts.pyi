@@ -1,9 +1,6 @@
 from collections.abc import Callable
 from typing import Self
 
-import numpy as np
-from numpy.typing import NDArray
-
 from cutline.kernels.words.encoder import WordEncoder
 
 class TextStarts:
@@ -11,7 +8,7 @@ class TextStarts:
         cls,
         encoder: WordEncoder,
         text: str,
-        edges_of: Callable[[], tuple[NDArray[np.int64], object]] | None = None,
+        parts_of: Callable[[], object] | None = None,
         is_plain: bool = False,
         gap: int = 0,
         before: int = 0,

@@ -14,20 +14,20 @@ from cutline.kernels.base.memory import zeroed_numbers
 
 from cutline.kernels.base.characters cimport Characters, char_at, characters_of
 from cutline.kernels.base.common cimport (
-    INTERRUPTED, NO_MEMORY, grow, int64_t, uint8_t, uint32_t, uint64_t, unlikely,
+    INTERRUPTED, NO_MEMORY, UNKNOWN, grow, int64_t, uint8_t, uint32_t, uint64_t, unlikely,
 )
 from cutline.kernels.base.signals cimport is_interrupted
 from cutline.kernels.encode.runs cimport Runs, Separators, find_runs
-from cutline.kernels.words.char_map cimport PAIR
+from cutline.kernels.words.char_map cimport PAIR, is_changed
 from cutline.kernels.words.encoder cimport WordEncoder
 from cutline.kernels.words.model cimport UNIGRAM
 from cutline.kernels.words.reader cimport (
     FIRSTS, PLACES, WORD_SLOTS, Words, read_words, start_reading,
 )
-from cutline.kernels.words.run_counts cimport count_closed_runs, count_new_runs
+from cutline.kernels.words.run_counts cimport count_changed, count_closed_runs, count_new_runs
 from cutline.kernels.words.separators cimport closed_run, ends_closed, ends_word, is_separator
 from cutline.kernels.words.starts cimport (
-    Starts, add_ready_start, add_start, have_room, last_start, next_start, popcount, tokens_before,
+    Starts, add_ready_start, add_start, begins_entangled, has_entangled, have_room, last_start, next_start, popcount, tokens_before,
 )
 from cutline.kernels.words.stretches cimport ANY_LENGTH, count_stretch, count_words
 from cutline.kernels.words.unigram cimport Joints, best_path
@@ -50,11 +50,11 @@ cdef class TextStarts:
     Args:
         encoder: counts.
         text: has no surrogates.
-        edges_of: called where characters are entangled; returns two. The edges: int64, starts and
-            ends in turn of the parts with such; both are where a word ends whatever is around
-            (`CharMap.entangled_parts`). And what counts slices of these parts: by `count(start, end,
-            inside)`, and `longest_fit(start, end, n, inside)`, the greatest end up to this one;
-            inside: the slice goes on there.
+        parts_of: called where characters are entangled; returns what counts slices of parts with
+            such: by `count(start, end, inside)`, and `longest_fit(start, end, n, inside)`, the
+            greatest end up to this one; inside: the slice goes on there. Its `edges`: int64, starts
+            and ends in turn of these parts; both are where a word ends whatever is around
+            (`CharMap.entangled_parts`). They are not asked for where runs are looked up.
         is_plain: the text is normalized.
         gap: tokens from one start to the next at most, roughly, for few slices that are much longer.
             Then a text is counted as fast as `WordEncoder.count` does. 0: slices are many.
@@ -62,40 +62,58 @@ cdef class TextStarts:
     """
 
     def __cinit__(
-        self, WordEncoder encoder not None, str text not None, edges_of=None, bint is_plain=False,
+        self, WordEncoder encoder not None, str text not None, parts_of=None, bint is_plain=False,
         Py_ssize_t gap=0, Py_ssize_t before=0,
     ):
         cdef OwnedWordState owned
-        cdef const int64_t[::1] edges = None
         cdef Py_ssize_t outcome
+        cdef bint is_entangled
         self.encoder = encoder
         self.char_map = encoder.plain if is_plain else encoder.raw
         self.before = before
         self.gap = gap if encoder.separators.are_known and not is_plain else 0
-        if self.char_map.prepare(text) >= 0:
-            if edges_of is None:
+        is_entangled = self.char_map.prepare(text) >= 0
+        if is_entangled:
+            if parts_of is None:
                 raise ValueError("characters of the text are entangled")
-            edges, self.parts = edges_of()
+            self.parts = parts_of()
             self.char_map.prepare_all(text)
         self.held = text
         self.text = characters_of(text)
         self.strips_start = encoder.strips_start and not is_plain
         self.starts.n = len(text)
-        self.reserve(edges is not None)
+        self.by_runs = (
+            is_entangled and self.gap > 0 and encoder.model.kind == UNIGRAM
+            and encoder.changed_runs is not None
+        )
         owned = encoder.take()
-        encoder.begin(&owned.state, self.char_map, text)
-        owned.state.paths.watch.is_on = True
-        with nogil:
-            if edges is None:
-                outcome = self.build(&owned.state, NULL, 0)
-            else:
-                outcome = self.build(&owned.state, &edges[0], edges.shape[0])
-            self.rank()
+        outcome = self.build_with(&owned.state, None if self.by_runs else self.parts)
+        if outcome == UNKNOWN:
+            self.by_runs = False
+            outcome = self.build_with(&owned.state, self.parts)
         encoder.check(outcome)
         encoder.release(owned)
 
     def __dealloc__(self):
         free(self.starts.sums)
+
+    cdef Py_ssize_t build_with(self, WordState* state, parts) except? -1:
+        """Build all; see `build`. Parts with entangled characters are none if runs have them."""
+        cdef const int64_t[::1] edges = None if parts is None else parts.edges
+        cdef Py_ssize_t outcome
+        self.reserve(parts is not None)
+        self.starts.count = self.total = 0
+        self.encoder.begin(state, self.char_map, self.held)
+        state.paths.watch.is_on = True
+        state.may_change = self.by_runs
+        with nogil:
+            if edges is None:
+                outcome = self.build(state, NULL, 0)
+            else:
+                outcome = self.build(state, &edges[0], edges.shape[0])
+            self.rank()
+        state.may_change = False
+        return outcome
 
     cdef int reserve(self, bint has_parts) except -1:
         """Make bitmaps."""
@@ -126,7 +144,10 @@ cdef class TextStarts:
     cdef Py_ssize_t build(
         self, WordState* state, const int64_t* edges, Py_ssize_t n_edges
     ) noexcept nogil:
-        """Find the starts of the text. 0, NO_MEMORY or INTERRUPTED."""
+        """Find the starts of the text. 0, NO_MEMORY or INTERRUPTED.
+
+        UNKNOWN: runs are looked up, and some of them are not apart from what is around.
+        """
         cdef Py_ssize_t at, start = 0, outcome = 0
         cdef Joints joints
         joints.items = NULL
@@ -179,7 +200,9 @@ cdef class TextStarts:
                 if start < 0:
                     return start
             end = self.next_closed(state, start + step, stop)
-            if end - start > FAR * self.gap:
+            if self.by_runs and is_changed(state.reader.blocks, &self.text, start, end):
+                outcome = self.add_changed(state, start, end)
+            elif end - start > FAR * self.gap:
                 outcome = self.add_words(state, start, end, joints)
             elif not add_start(&self.starts, start, self.total, False):
                 return NO_MEMORY
@@ -197,18 +220,46 @@ cdef class TextStarts:
             start = end
         return 0
 
+    cdef Py_ssize_t add_changed(
+        self, WordState* state, Py_ssize_t start, Py_ssize_t end
+    ) noexcept nogil:
+        """Add a short stretch between separators with entangled characters. Returns what `build` does."""
+        cdef Py_ssize_t first = start, tokens
+        if end - start > FAR * self.gap or not add_start(&self.starts, start, self.total, False):
+            return UNKNOWN if end - start > FAR * self.gap else NO_MEMORY
+        if end == self.starts.n:
+            tokens = self.ask_count(start, end, start > 0)
+        else:
+            while is_separator(&self.encoder.separators, char_at(&self.text, first)):
+                first += 1
+            end = self.before_removed(first, end)
+            tokens = count_changed(state, first, end, self.encoder.prefixes)
+        self.total += max(tokens, 0)
+        return min(tokens, 0)
+
+    cdef Py_ssize_t before_removed(self, Py_ssize_t start, Py_ssize_t end) noexcept nogil:
+        """The end of a stretch without the separators that are removed at its end."""
+        cdef const Separators* separators = &self.encoder.separators
+        while (
+            separators.are_removed and end > start
+            and is_separator(separators, char_at(&self.text, end - 1))
+        ):
+            end -= 1
+        return end
+
     cdef Py_ssize_t next_closed(
         self, WordState* state, Py_ssize_t at, Py_ssize_t stop
     ) noexcept nogil:
         """The first place, from one on, before which nothing goes on or is a part of what follows.
 
-        It is `stop`, or at a separator, or where a word ends whatever comes after.
+        It is `stop`, or at a separator, or where a word ends whatever comes after, unless that may
+        change with it.
         """
         cdef const Separators* separators = &self.encoder.separators
         while at < stop:
             if (
                 is_separator(separators, char_at(&self.text, at))
-                or ends_word(state.reader.blocks, &self.text, at)
+                or (not self.by_runs and ends_word(state.reader.blocks, &self.text, at))
             ) and ends_closed(state.reader.blocks, &self.text, at):
                 break
             at += 1
@@ -417,6 +468,18 @@ cdef class TextStarts:
             ):
                 return NO_MEMORY
         return count
+
+    cdef bint has_entangled(self, Py_ssize_t start, Py_ssize_t end) noexcept nogil:
+        """Whether a slice has entangled characters, or some of a part that is counted as a whole."""
+        if self.by_runs:
+            return is_changed(self.char_map.blocks, &self.text, start, end)
+        return has_entangled(&self.starts, start, end)
+
+    cdef bint begins_entangled(self, Py_ssize_t place, Py_ssize_t end) noexcept nogil:
+        """Whether what is between a start and a place up to the next one is entangled."""
+        if self.by_runs:
+            return is_changed(self.char_map.blocks, &self.text, place, end)
+        return begins_entangled(&self.starts, place)
 
     cdef Py_ssize_t ask_count(
         self, Py_ssize_t start, Py_ssize_t end, bint inside

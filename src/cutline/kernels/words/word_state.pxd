@@ -31,6 +31,8 @@ cdef struct WordState:
     Py_ssize_t out_slots
     Py_ssize_t* spans
     Py_ssize_t span_slots
+    bint may_change             # characters of the text change with one another
+    void* changed_runs          # the object that counts runs with such
 
 
 cdef class OwnedWordState:

@@ -1,6 +1,7 @@
 """Cuts of text whose characters are each changed on their own, against `tokenizers`."""
 
 import random
+from typing import Any
 
 import pytest
 
@@ -13,7 +14,7 @@ from tests.pipeline.test_long_words import check_cuts, count_of
 FAMILIES = (
     "precompiled", "compatible", "compatible, decomposed", "lower case", "as nmt normalizes",
     "classes replaced", "runs of blanks", "qwen 2.5", "clip", "prefix space", "led by a mark",
-    "bytes in the normalizer", "stripped",
+    "bytes in the normalizer", "stripped", "as bert splits",
 )  # fmt: skip
 POOLS = (
     "\uff21\uff22\uff43\u4f60\u597d\uff01",
@@ -77,3 +78,22 @@ def test_a_cut_normalizes_little_beyond_it(family: str, monkeypatch: pytest.Monk
     for start in range(0, 2_000, 100):
         counter.split_at(start, 64)
     assert sum(lengths) < len(text) // 2
+
+
+def test_a_window_ends_near_the_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Though pieces leave characters out, for which the kernel has no bound."""
+    monkeypatch.undo()
+    lengths: list[int] = []
+    longest_prefix = anew_fit._longest_prefix
+
+    def noted(pipeline: Any, encoder: Any, window: str, n: int, *, is_whole: bool) -> Any:
+        lengths.append(len(window))
+        return longest_prefix(pipeline, encoder, window, n, is_whole=is_whole)
+
+    monkeypatch.setattr(anew_fit, "_longest_prefix", noted)
+    encoding = cutline.Encoding.from_tokenizers(build("as bert splits"))
+    text = "\uff21\uff42" * 10_000
+    counter = encoding.intervals(text)
+    for start in range(0, 2_000, 100):
+        counter.split_at(start, 64)
+    assert 0 < sum(lengths) <= 20 * 1_024

@@ -1,5 +1,6 @@
 """Cuts in long words of BPE whose tokens, or texts, say that they end a word, or begin one."""
 
+import json
 import random
 from collections.abc import Callable
 from typing import Any
@@ -8,10 +9,20 @@ import pytest
 
 import cutline
 from cutline.errors import VocabularyError
-from cutline.pipeline import marked_fit, slice_counter
+from cutline.pipeline import slice_counter
 from tests.pipeline import test_word_ends, test_word_starts
 from tests.pipeline.ended_characters import KINDS, trained
-from tests.pipeline.families import FAMILIES, PREFIX, build, is_affixed
+from tests.pipeline.families import (
+    BYTES,
+    FAMILIES,
+    PREFIX,
+    SUFFIX,
+    build,
+    is_affixed,
+    sequence,
+    split,
+    tokenizers,
+)
 
 AFFIXED = [name for name in FAMILIES if is_affixed(name)]
 LED = (
@@ -35,8 +46,6 @@ LETTERS = (
 @pytest.fixture(autouse=True)
 def small_windows(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(slice_counter, "_SHORT", 6)
-    monkeypatch.setattr(marked_fit, "_WINDOW", 4)
-    monkeypatch.setattr(marked_fit, "_CHARACTERS_A_TOKEN", 1)
 
 
 def count_of(tokenizer: Any) -> Callable[[str], int]:
@@ -64,6 +73,32 @@ def test_cuts_are_the_greatest_that_fit(name: str) -> None:
     for seed in range(24):
         text = "".join(rng.choices(rng.choice(LETTERS), k=rng.randint(10, 60)))
         check_cuts(encoding, count_of(tokenizer), text, seed)
+
+
+def with_marks_apart() -> Any:
+    """CLIP's tokens, and one that is a mark and the end of its word."""
+    document = json.loads(build("clip").to_str())
+    lead, trail = "\u00cc", f"\u00a3{SUFFIX}"  # U+0323 as ByteLevel writes it
+    document["model"]["vocab"][lead + trail] = 1 + max(document["model"]["vocab"].values())
+    document["model"]["merges"].append([lead, trail])
+    document["added_tokens"] = []
+    tokenizer = tokenizers.Tokenizer.from_str(json.dumps(document))
+    tokenizer.pre_tokenizer = sequence(split(r"\p{M}|\p{L}+", "removed", invert=True), BYTES)
+    return tokenizer
+
+
+MARKED = {**MADE, "marks apart": with_marks_apart}
+
+
+@pytest.mark.parametrize("name", MARKED)
+def test_cuts_among_many_marks(name: str) -> None:
+    tokenizer, rng = MARKED[name](), random.Random(name)
+    tokenizer.normalizer = tokenizers.normalizers.NFC()
+    encoding, count = cutline.Encoding.from_tokenizers(tokenizer), count_of(tokenizer)
+    for seed, marks in enumerate(("\u0323", "\u0301\u0323", "\u064b\u064c\u0670")):
+        n = 250 if name == "marks apart" else 90
+        text = f"ab{''.join(rng.choices(marks, k=n))}c"
+        check_cuts(encoding, count, text, seed)
 
 
 @pytest.mark.parametrize("at_end", [False, True])

@@ -25,6 +25,7 @@ LETTERS = {
     "Korean": "\u1100\u1161\u11a8",
     "han": "\u4e16\u754c\u4e2d\u6587",
 }
+MARKED = LETTERS | {"marks among words": "Z\u0351\u036b a"}
 FAMILIES = (
     "blanks as letters",
     "led by a mark",
@@ -35,6 +36,10 @@ FAMILIES = (
     "precompiled",
     "deepseek coder",
     "stripped",
+)
+DROPPING = (  # or merging, or marking
+    *("scripts apart", "words removed", "text merged", "as bert splits"),
+    *("clip", "words led by blanks", "subwords"),
 )
 TOKENS = 64
 
@@ -62,6 +67,45 @@ def test_chunks_count_each_character_a_few_times(
     text = "".join(random.Random(kind).choices(LETTERS[kind], k=6_000))
     encoding.split(text, TOKENS)
     assert sum(counted) <= 8 * len(text)
+
+
+@pytest.mark.parametrize("family", DROPPING)
+@pytest.mark.parametrize("kind", MARKED)
+def test_chunks_do_so_where_pieces_are_dropped_merged_or_marked(
+    family: str, kind: str, counted: list[int]
+) -> None:
+    encoding = cutline.Encoding.from_tokenizers(build(family))
+    text = "".join(random.Random(kind).choices(MARKED[kind], k=6_000))
+    encoding.split(text, TOKENS)
+    assert sum(counted) <= 24 * len(text)
+
+
+@pytest.mark.parametrize("family", [*DROPPING, "decomposed"])
+def test_chunks_of_marks_on_one_letter_take_linear_work(family: str, counted: list[int]) -> None:
+    encoding = cutline.Encoding.from_tokenizers(build(family))
+
+    def work(length: int) -> int:
+        counted.clear()
+        marks = random.Random(family).choices("\u0301\u0323\u0302\u0327", k=length)
+        encoding.split("e" + "".join(marks), TOKENS)
+        return sum(counted)
+
+    at_2_000 = work(2_000)
+    assert at_2_000 <= 400 * 2_000
+    assert work(6_000) <= 4 * max(at_2_000, 2_000)
+
+
+@pytest.mark.parametrize("family", ["gpt 2", "qwen 2.5", "not split"])
+@pytest.mark.parametrize("letters", [["ab"], ["a", "b"], [" ab"], ["abc", "ab", " ", "!"]])
+def test_chunks_do_so_among_tokens_for_single_words(
+    family: str, letters: list[str], counted: list[int]
+) -> None:
+    tokenizer = build(family)
+    tokenizer.add_tokens(added("ab", single_word=True))
+    encoding = cutline.Encoding.from_tokenizers(tokenizer)
+    text = "".join(random.Random(family).choices(letters, k=3_000))
+    encoding.split(text, TOKENS)
+    assert sum(counted) <= 24 * len(text)
 
 
 @pytest.mark.parametrize("kind", LETTERS)

@@ -9,7 +9,14 @@ import pytest
 from cutline.formats.stages import scripts_pattern
 from cutline.pretokenize.neighbours import Neighbours
 from cutline.pretokenize.oniguruma import from_oniguruma_for_search
-from cutline.pretokenize.splitting import Behavior, Splitting, prefix_counts, split_spans
+from cutline.pretokenize.splitting import (
+    Behavior,
+    Splitting,
+    edges_of_beginning,
+    prefix_counts,
+    split_edges,
+    split_spans,
+)
 from cutline.pretokenize.whole import leaves_whole
 from tests.vocabularies import character_ranks, encoding_of, with_bytes
 
@@ -132,6 +139,32 @@ def test_patterns_that_read_far_in_vain(pattern: str) -> None:
         splittings = [Splitting(from_oniguruma_for_search(one), *rest) for one, *rest in parts]
         spans = [span for _, span in real(parts).pre_tokenize_str(text)]  # type: ignore[attr-defined]
         assert pieces(splittings, text) == spans, (parts, text)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_pieces_of_a_beginning_stay_whatever_follows(seed: int) -> None:
+    chooser, n_sure = random.Random(seed), 0
+    for _ in range(300):
+        patterns = [*PATTERNS, *FAR, *(SEARCHED if seed % 5 == 0 else ())]
+        splittings = [
+            Splitting(
+                from_oniguruma_for_search(chooser.choice(patterns)),
+                chooser.choice([*BEHAVIORS]),
+                chooser.random() < 0.3,
+            )
+            for _ in range(chooser.randint(1, 3))
+        ]
+        runs = chooser.choices(["a", " ", "b", "1", "\n", "é", "ab"], k=chooser.randint(0, 9))
+        utf8 = "".join(run * chooser.choice([1, 1, 2, 3, 40]) for run in runs).encode()
+        *sure, start, end = edges_of_beginning(splittings, utf8).tolist()
+        n_sure += len(sure)
+        for more in ("", "a", "b", "ab", " ", "1", "\n", "é", "a b1", "".join(runs)):
+            edges = split_edges(splittings, utf8 + more.encode()).tolist()
+            assert edges[: len(sure)] == sure, (splittings, utf8, more)
+            if start < end:
+                assert edges[len(sure)] == start, (splittings, utf8, more)
+                assert edges[len(sure) + 1] >= end, (splittings, utf8, more)
+    assert n_sure > 300
 
 
 PREFIXED = [*PATTERNS, *FAR, r"\s*[\r\n]+|\s+(?!\S)|\s+", "[ab]{2}", "é+a"]

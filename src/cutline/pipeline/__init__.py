@@ -7,9 +7,11 @@
     slice_counter.py counts of slices, from one safe split point to the next
     spelled.py       the same where each character is changed on its own
     among_added.py   cuts among added tokens, without safe split points
+    sure_pieces.py   which tokens a text has whatever comes after it
     upper_bound.py   an upper bound for the end of a slice without safe split points
     longest_fit.py   the longest fitting slice there, if steps change characters together
     marks.py         a bound among many marks on one letter
+    marked_cover.py  the fewest tokens of these, where words are marked
     stand_alone.py   whether an added token is found wherever its text is
     tokens_of_slices.py  whether slices may have added tokens that the text has not
     offsets.py       the characters that each token comes from

@@ -27,6 +27,7 @@ class AddedFinder:
 
     def __init__(self, tokens: Mapping[str, AddedToken]) -> None:
         self._by_text = tokens
+        self._has_single_words = any(token.single_word for token in tokens.values())
         written = sorted(filter(None, self._by_text), key=len, reverse=True)
         self._finder = SpecialFinder(written) if len(written) > _FEW else None
         # For few texts a pattern is faster, especially if some contain others, such as blanks.
@@ -46,6 +47,27 @@ class AddedFinder:
         if self._finder is not None:
             return self._may_begin(text) and self._finder.first(text) is not None
         return self._pattern.search(text) is not None
+
+    def finds(self, text: str) -> bool:
+        """Return whether any token counts in a text."""
+        if not self._has_single_words:
+            return self.may_find(text)
+        return next(self.matches(text, lambda _: True), None) is not None
+
+    def may_count(self, text: str, first: int) -> bool:
+        """Return whether a token may count that starts at a place or after it.
+
+        Even if a longer one hides it, which the text might not have.
+        """
+        for written, token in self._by_text.items() if self.may_find(text) else ():
+            start = text.find(written, first) if written else -1
+            while start >= 0:
+                end = start + len(written)
+                beside = text[max(0, start - 1) : start] + text[end : end + 1]
+                if not token.single_word or not any(map(is_of_word, beside)):
+                    return True
+                start = text.find(written, start + 1)
+        return False
 
     def _find_all(self, text: str) -> Iterator[tuple[int, str]]:
         if not self._by_text:

@@ -8,7 +8,7 @@ once, and only ends near the first match that is over the budget are tried.
 from collections.abc import Callable, Iterable
 
 from cutline.normalizing import SPACE, Prepend
-from cutline.pipeline.added import AddedFinder
+from cutline.pipeline.added import AddedFinder, is_of_word
 from cutline.pipeline.pipeline import Pipeline
 from cutline.spec import AddedToken
 
@@ -18,8 +18,7 @@ __all__ = ["finder_among", "longest_fit_among_added"]
 def finder_among(pipeline: Pipeline, text: str) -> AddedFinder | None:
     """Return what finds the added tokens of a text, if what is behind one is a text of its own.
 
-    None: there are none, or some in changed text, or they are found in two passes, or look at what
-    is beside them.
+    None: there are none, or some in changed text, or they are found in two passes.
     """
     is_plain = not any(
         isinstance(step, Prepend) or not step.keeps_slices(text)
@@ -34,8 +33,6 @@ def finder_among(pipeline: Pipeline, text: str) -> AddedFinder | None:
         return None
     ordinary = (raw if in_raw else normalized).texts.values()
     finder = pipeline.finder_of_raw if in_raw else pipeline.finder_of_normalized
-    if any(token.single_word for token in ordinary):
-        return None
     # What a token strips could be the start of the next one.
     strips = any(token.rstrip for token in ordinary)
     if strips and any(space in found for found in finder.texts for space in SPACE):
@@ -45,32 +42,36 @@ def finder_among(pipeline: Pipeline, text: str) -> AddedFinder | None:
 
 def longest_fit_among_added(
     matches: Iterable[tuple[int, int, AddedToken, int]],
+    words: tuple[str, ...],
     reach: int,
-    length: int,
+    text: str,
     n: int,
     *,
     count: Callable[[int, int], int],
     longest: Callable[[int, int, int], int],
-) -> int:
+) -> int | None:
     """Find the greatest prefix of a text with added tokens that has at most n tokens.
 
     Args:
         matches: the added tokens of the text, of which it has some.
+        words: the texts of those for single words, as many as there are.
         reach: the longest text of an added token.
-        length: that of the text.
+        text: the text.
         n: the budget.
         count: counts a slice that begins with the text, or behind an added token.
         longest: finds the end of the longest such slice, up to an end, within a budget.
 
     Returns:
-        The end.
+        The end; None: one for single words may count once a slice begins or ends beside it.
 
     Cost: linear in the text up to where it is over the budget; for each character of the longest
     added token, in what is after the last one that fits.
     """
     done = tokens = 0
-    place = stop = length
+    place = stop = len(text)
     for start, end, _, found in matches:
+        if _may_count_beside(words, text, done, start, end):
+            return None
         more = count(done, start) if start > done else 0
         more += start < end
         if tokens + more > n:
@@ -82,3 +83,18 @@ def longest_fit_among_added(
         if tokens + count(done, end) <= n:
             return end
     return longest(done, place, n - tokens) if place > done else done
+
+
+def _may_count_beside(words: tuple[str, ...], text: str, done: int, start: int, end: int) -> bool:
+    """Return whether one of these may count in what is beside a match, as a text of its own.
+
+    Args:
+        words: the texts of added tokens that count for single words alone.
+        text: the text.
+        done: where the match before ends.
+        start: where the match starts, and
+        end: ends.
+    """
+    if text.endswith(words, done, start) and any(map(is_of_word, text[start : start + 1])):
+        return True
+    return text.startswith(words, end) and any(map(is_of_word, text[end - 1 : end]))

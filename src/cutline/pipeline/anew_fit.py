@@ -89,6 +89,8 @@ def _longest_prefix(
     owner = utf8_of(normalized)
     cutter = Cutter(encoder, owner)
     end: int = cutter.longest_fit(0, min(n, len(owner)), not is_whole)
+    if end < 0 and _is_over(pipeline, encoder, normalized, n):
+        end, is_whole = cutter.longest_fit(0, min(n, len(owner)), False), True
     cutter.close()
     fits = end if end < 0 or isinstance(owner, str) else len(owner[:end].decode())
     # An added token that goes on after the window must not end what fits.
@@ -101,3 +103,13 @@ def _longest_prefix(
     while length and encoder._count_normalized(normalized[: places[length]]) > n:
         length -= 1
     return length
+
+
+def _is_over(pipeline: Pipeline, encoder: TextEncoder, normalized: str, n: int) -> bool:
+    """Return whether no text that begins so fits, though pieces leave characters out.
+
+    The kernel knows no bound there, for text without tokens is free.
+    """
+    pieces = pipeline.sure_pieces
+    over = None if pieces is None else pieces.end_over(encoder, normalized, n)
+    return over is not None and over + pipeline.reach_of_added <= len(normalized)

@@ -42,7 +42,7 @@ def longest_fit_by_prefixes(
         return None
     prefixes = pipeline.prefixes_for(text, inside=inside)
     changed = prefixes.normalized
-    if any(finder.may_find(text) or finder.may_find(changed) for finder in finders):
+    if any(finder.finds(text) or finder.finds(changed) for finder in finders):
         return None
     counts = _counts_of_prefixes(pipeline, encoder, changed, n)
     if counts is None:
@@ -59,10 +59,13 @@ def longest_fit_by_prefixes(
             continue
         kept, rest = prefixes.of(end)
         if (kept, rest) != refused:
-            near = changed[max(0, kept - longest) : kept] + rest
             tokens = None
-            # An added token can match a letter without its marks.
-            if not any(finder.may_find(near) for finder in finders):
+            # An added token can match a letter without its marks, or a word that goes on.
+            near = (
+                _from(changed, kept - longest, kept, rest),
+                _from(text, end - longest, end),
+            )
+            if not any(finder.may_count(*one) for finder in finders for one in near):
                 tokens = counts.with_more(kept, rest)
             if tokens is None:
                 tokens = count(encoder, text[:end])
@@ -71,6 +74,12 @@ def longest_fit_by_prefixes(
             refused = kept, rest
         end -= 1
     return 0
+
+
+def _from(text: str, start: int, end: int, more: str = "") -> tuple[str, int]:
+    """Return a part of a text with the character before it, and where it starts in this."""
+    before = max(0, start - 1)
+    return text[before:end] + more, max(0, start) - before
 
 
 def _counts_of_prefixes(

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cutline.checks import plain_text
+from cutline.kernels.words.splitting import count_pieces
 from cutline.normalizing import (
     Form,
     Lead,
@@ -25,6 +26,7 @@ from cutline.normalizing import (
     normalize,
 )
 from cutline.pipeline.added import AddedFinder
+from cutline.pretokenize.splitting import Splitting
 from cutline.spec import AddedToken, TokenizerSpec
 from cutline.text_encoder import TextEncoder
 
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from cutline.kernels.encode.run_counts import RunRules
     from cutline.kernels.words.run_images import ImageRules
     from cutline.pipeline.safe_points import SafePoints
+    from cutline.pipeline.sure_pieces import SurePieces
     from cutline.pipeline.upper_bound import UpperBound
     from cutline.words.beginnings import BeginsAnew
     from cutline.words.growing_form import GrowingForm
@@ -140,7 +143,22 @@ class Pipeline:
         """Bounds the ends of slices within a budget."""
         from cutline.pipeline.upper_bound import UpperBound
 
-        return UpperBound(self.spec, self.ordinary_finders, self.safe_points.neighbours)
+        neighbours = self.safe_points.neighbours
+        return UpperBound(self.spec, self.ordinary_finders, neighbours, self.sure_pieces)
+
+    @cached_property
+    def sure_pieces(self) -> "SurePieces | None":
+        """Finds pieces of changed text that no more text changes; None: `UpperBound` needs none."""
+        from cutline.pipeline.sure_pieces import SurePieces
+        from cutline.pretokenize.store import compile_pattern
+
+        spec = self.spec
+        if spec.splittings:
+            return SurePieces(spec.splittings, count_pieces, str)
+        if spec.pat_str and compile_pattern(spec.pat_str).has_gaps:
+            pieces = Splitting(spec.pat_str, "removed", inverted=True)
+            return SurePieces((pieces,), count_pieces, str)
+        return None
 
     @cached_property
     def _makers(self) -> "dict[bool, PrefixMaker]":

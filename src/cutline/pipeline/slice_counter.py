@@ -16,10 +16,8 @@ from cutline.errors import OffsetError
 from cutline.pipeline.among_added import finder_among, longest_fit_among_added
 from cutline.pipeline.anew_fit import longest_fit_anew
 from cutline.pipeline.longest_fit import longest_fit_by_prefixes
-from cutline.pipeline.marked_fit import longest_fit_in_word
 from cutline.pipeline.offsets import changed_parts, untrimmed_offsets
 from cutline.pipeline.pipeline import Pipeline
-from cutline.pipeline.word_ends import MarkingPipeline
 from cutline.text_encoder import TextEncoder
 
 __all__ = ["SliceCounter"]
@@ -223,10 +221,6 @@ class SliceCounter:
         if not (pipeline.changes_after(window) if inside else pipeline.changes(window)):
             return point + cutting.split_at(encoding, window, n, 0)
         if len(window) > _SHORT:
-            if isinstance(pipeline, MarkingPipeline):
-                found = longest_fit_in_word(pipeline, encoding, window, n, inside=inside)
-                if found is not None:
-                    return point + found
             prefixes_of = partial(pipeline.prefixes_for, inside=inside)
             window = window[: pipeline.upper_bound.limit(encoding, window, n, prefixes_of)]
             end = point + len(window)
@@ -289,7 +283,8 @@ class SliceCounter:
             begin = start if is_inside(first) or not first else at
             return self._longest_fit(begin, at, point + last, budget) - point
 
-        reach = max(map(len, finder.texts))
+        words = tuple(text for text, token in finder.texts.items() if token.single_word)
         return longest_fit_among_added(
-            chain([first_match], matches), reach, len(window), n, count=count, longest=longest
-        )
+            *(chain([first_match], matches), words, max(map(len, finder.texts)), window, n),
+            count=count, longest=longest,
+        )  # fmt: skip

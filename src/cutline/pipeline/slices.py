@@ -8,12 +8,10 @@ from cutline.checks import plain_text, utf8_of
 from cutline.chunks import Chunk
 from cutline.counting import IntervalCounter, cutting
 from cutline.errors import BudgetError
-from cutline.pipeline.marked_fit import longest_fit_in_word
 from cutline.pipeline.pipeline import Pipeline
 from cutline.pipeline.run_counter import run_counter
 from cutline.pipeline.slice_counter import SliceCounter
 from cutline.pipeline.spelled import SpelledCounter, is_spelled
-from cutline.pipeline.word_ends import MarkingPipeline
 from cutline.text_encoder import TextEncoder
 
 __all__ = ["intervals", "split", "split_at"]
@@ -65,10 +63,6 @@ def _split_at_in_windows(pipeline: Pipeline, encoding: TextEncoder, text: str, n
     """Do it for a text that is changed: what is far beyond the cut takes no time."""
     width = _CHARACTERS_A_TOKEN * min(n, len(text)) + 256
     prefixes_of = partial(pipeline.prefixes_for, inside=False)
-    if isinstance(pipeline, MarkingPipeline) and len(text) > width:
-        found = longest_fit_in_word(pipeline, encoding, text, n, inside=False)
-        if found is not None:
-            return found
     while True:
         width = pipeline.upper_bound.end_of_marks(text, width)  # of others no bound is known
         part = text[:width]
@@ -78,7 +72,7 @@ def _split_at_in_windows(pipeline: Pipeline, encoding: TextEncoder, text: str, n
             or counter.settled > n
             or (
                 not isinstance(counter, SpelledCounter)
-                and pipeline.upper_bound.limit(encoding, part, n, prefixes_of) < width
+                and pipeline.upper_bound.limit(encoding, text, n, prefixes_of) < width
             )
         ):
             return counter.split_at(0, n)

@@ -22,9 +22,10 @@ from numpy.typing import NDArray
 from cutline.kernels.words.splitting import end_of_tokens_from, furthest_end, least_tokens
 from cutline.normalizing import SPACE, Form, Lower, Strip, normalize
 from cutline.pipeline.added import AddedFinder
-from cutline.pipeline.marks import most_marks, sorting_steps
+from cutline.pipeline.marked_cover import MarkedCover
+from cutline.pipeline.marks import Cover, most_marks, sorting_steps
+from cutline.pipeline.sure_pieces import SurePieces
 from cutline.pretokenize.neighbours import Neighbours
-from cutline.pretokenize.store import compile_pattern
 from cutline.spec import TokenizerSpec
 from cutline.text_encoder import TextEncoder
 from cutline.words.beginnings import BeginsAnew
@@ -34,6 +35,7 @@ __all__ = ["UpperBound"]
 
 _LONGER: Final = np.array([0x80, 0x800, 0x10000])  # code points that have one byte more
 _MANY_MARKS: Final = 32  # for fewer no bound is looked for
+_SOLID: Final = re.compile(f"[^{SPACE}]")
 _SPACE_POINTS: Final = np.array([*map(ord, SPACE)])
 
 
@@ -47,10 +49,15 @@ class UpperBound:
         spec: the tokenizer.
         finders: find the added tokens that ordinary text can contain.
         neighbours: what is known of the pieces of its texts.
+        pieces: finds those that are sure; None: one pattern splits texts, and leaves nothing out.
     """
 
     def __init__(
-        self, spec: TokenizerSpec, finders: tuple[AddedFinder, ...], neighbours: Neighbours
+        self,
+        spec: TokenizerSpec,
+        finders: tuple[AddedFinder, ...],
+        neighbours: Neighbours,
+        pieces: SurePieces | None,
     ) -> None:
         vocabulary, steps = spec.vocabulary, spec.normalizer
         self._spec = spec
@@ -59,7 +66,8 @@ class UpperBound:
         self._starts = vocabulary.offsets[:-1].astype(np.int64)
         self._lengths = vocabulary.lengths.astype(np.int64)
         self.longest = int(self._lengths.max())
-        found = {text: token for one in finders for text, token in one.texts.items()}
+        self._added = [pair for one in finders for pair in one.texts.items() if pair[0]]
+        found = dict(self._added)
         self._longest_added = max((len(text.encode()) for text in found), default=0)
         # No token of the text between added tokens contains the text of an added token.
         sure = [
@@ -74,22 +82,28 @@ class UpperBound:
         self._skips_space = any(isinstance(step, Strip) for step in steps) or any(
             token.lstrip or token.rstrip for token in found.values()
         )
-        # Tokens cover just what steps make of a slice without added tokens; at its end a step may
-        # make one that strips white space.
-        self._covers_text = not (
-            spec.marks_words
-            or any((token.lstrip or token.rstrip) and token.normalized for token in found.values())
+        # At the end of a slice, a step may make an added token that strips white space.
+        self._strips_at_end = any(
+            (token.lstrip or token.rstrip) and token.normalized for token in found.values()
         )
+        self._in_raw_added = frozenset(
+            "".join(text for text, token in self._added if not token.normalized)
+        )
+        self._begun = {
+            text[:end]
+            for text, token in self._added if token.normalized
+            for end in range(1, len(text))
+        }  # fmt: skip
+        self._strips_left = any(token.lstrip for token in found.values() if not token.normalized)
         self._begins_anew = BeginsAnew.inside(steps)
-        self._in_added = frozenset("".join(found))
         self._forms = [step for step in steps if isinstance(step, Form)]
         self._sorts_marks = bool(self._forms) and all(
             isinstance(step, Form | Lower) for step in steps
         )
         self._known: dict[bytes, int] = {}
-        self._neighbours: Neighbours | None = None
-        if spec.splittings or (spec.pat_str and compile_pattern(spec.pat_str).has_gaps):
-            self._neighbours = neighbours
+        self._marked_cover = MarkedCover(spec) if spec.marks_words else None
+        self._pieces = pieces
+        self._neighbours = None if pieces is None else neighbours
 
     def limit(
         self, encoder: TextEncoder, text: str, n: int, prefixes_of: Callable[[str], Prefixes]
@@ -107,11 +121,12 @@ class UpperBound:
         marks = cache(lambda: self._bytes_of_marks(text) if self._sorts_marks else set())
         size = 2 * n + 32
         while size < len(text):
-            end = self._limit_in(encoder, prefixes_of(text[:size]), text[:size], n, marks)
+            sure = self._without_added(text, size)
+            end = self._limit_in(encoder, prefixes_of(text[:size]), text[:size], sure, n, marks)
             if end is not None:
                 return end
             size *= 2
-        end = self._limit_in(encoder, prefixes_of(text), text, n, marks)
+        end = self._limit_in(encoder, prefixes_of(text), text, len(text), n, marks)
         return len(text) if end is None else end
 
     def covers_all(self, changed: str) -> bool:
@@ -120,7 +135,9 @@ class UpperBound:
         Args:
             changed: what steps make of it; without added tokens.
         """
-        return self._covers_text and bool(np.all(self._in_pieces_of(changed)))
+        if self._strips_at_end:
+            return False
+        return bool(np.all(self._in_pieces_of(changed)))
 
     def end_of_marks(self, text: str, place: int) -> int:
         """Find the first place from one on where a text can be cut, and no mark is moved across."""
@@ -157,17 +174,23 @@ class UpperBound:
             return len(text)
         written = "".join(normalize(one, steps) for one in set(stretch[1:]))
         marks = set(stretch[1:] + written)
-        # White space may be cut off at the end; ASCII may be in any token.
-        if any(one.isascii() or one in SPACE or one in self._in_added for one in marks):
+        # White space may be cut off at the end; ASCII may be in any token; and an added token of
+        # the given text is found before marks are sorted.
+        if any(one.isascii() or one in SPACE or one in self._in_raw_added for one in marks):
             return len(text)
         if not self.covers_all(normalize(stretch, steps)):
             return len(text)
+        cover: Cover = partial(least_tokens, encoder)
+        if self._marked_cover is not None:
+            cover = self._marked_cover.least_tokens
         before, least = prefixes.normalized[: prefixes.of(start)[0]], 0
         if self.covers_all(before):
             # One more token may begin before the stretch and end in it.
-            least = int(least_tokens(encoder, before.encode())[-self.longest :][0])
+            across = max(self.longest, self._longest_added)
+            least = int(cover(before.encode())[-across:][0])
         longest = self._longest_with(self._bytes_of_marks(stretch) | set(written.encode()))
-        cover = partial(least_tokens, encoder)
+        with_marks = [text.encode() for text, _ in self._added if not marks.isdisjoint(text)]
+        longest = max(longest, *map(len, with_marks), 0)
         return start + most_marks(stretch, steps, cover, longest, n - least)
 
     def _limit_in(
@@ -175,16 +198,22 @@ class UpperBound:
         encoder: TextEncoder,
         prefixes: Prefixes,
         text: str,
+        sure: int,
         n: int,
         marks_of_all: Callable[[], set[int]],
     ) -> int | None:
         """Return the bound if this prefix of the text determines it, else None.
 
+        No added token of the text that goes on after the prefix has, or strips, what is before
+        `sure`.
         The bytes of the whole text's marks are asked for only if it has many marks at its end.
         """
         changed = prefixes.normalized
-        has_added = any(
+        may_have_added = any(
             finder.may_find(text) or finder.may_find(changed) for finder in self._finders
+        )
+        has_added = may_have_added and any(
+            finder.finds(text) or finder.finds(changed) for finder in self._finders
         )
         written = set(changed.encode())
         if self._spec.marks_words:
@@ -197,21 +226,25 @@ class UpperBound:
         longest = max(self._longest(bytes(sorted(written))), added, unknown)
         points = np.frombuffer(changed.encode("utf-32-le", "surrogatepass"), dtype="<u4")
         lengths = 1 + np.searchsorted(_LONGER, points, side="right")
-        covered = np.cumsum(lengths)
         if self._skips_space and has_added:
             lengths[np.isin(points, _SPACE_POINTS)] = 0
         in_pieces = self._in_pieces_of(changed)
         ends = np.cumsum(in_pieces * lengths)
         most = n * longest + self.longest + self._longest_added
         beyond = int(np.searchsorted(ends, most, side="right"))
-        if not has_added and self.covers_all(changed):
-            # A token that begins there, or before, and goes on after what is known.
-            utf8 = changed.encode()
-            reached = end_of_tokens_from(encoder, utf8, furthest_end(encoder, utf8, n))
-            if reached >= 0:
-                beyond = min(beyond, int(np.searchsorted(covered, reached, side="right")))
-        end = prefixes.first_beyond(beyond + 1)
-        if end <= len(text):
+        if not has_added:
+            over = self._end_over(encoder, changed, n)
+            if over is not None:
+                beyond = min(
+                    beyond, over + self._longest_added * self._may_have_begun(changed, over)
+                )
+        # One for single words may count at the end of a slice, where it does not in the whole.
+        more = self._longest_added * (may_have_added and not has_added)
+        beyond += more
+        if self._strips_at_end:
+            beyond = _solid_end(changed, beyond)
+        end = prefixes.first_beyond(beyond + 1) + more
+        if end <= sure:
             return end
         if not has_added:
             start = self.start_of_marks(text, len(text))
@@ -220,7 +253,7 @@ class UpperBound:
                 return end
         n_marks = sum(1 for _ in _marks_at_end(changed)) if self._forms else 0
         marks = marks_of_all() if n_marks else None
-        if not marks:
+        if not marks or not np.all(self._in_pieces_of(changed[-n_marks:])):
             return None
         # Later marks may be sorted before all these, so their bytes count, too.
         longest = max(self._longest(bytes(sorted(marks))), self._longest_added)
@@ -228,6 +261,39 @@ class UpperBound:
         if _length_of_marks(changed) > n * longest + at_ends:
             return len(text)
         return None
+
+    def _without_added(self, text: str, size: int) -> int:
+        """Return up to where no added token goes that ends after a size, or begins there."""
+        last = max(0, size - self._longest_added)
+        if not self._strips_left:
+            return last
+        near = text[last : _solid_end(text, last) + self._longest_added]
+        if not any(finder.may_find(near) for finder in self._finders):
+            return last
+        return len(text[:last].rstrip(SPACE))
+
+    def _end_over(self, encoder: TextEncoder, changed: str, n: int) -> int | None:
+        """Return how much of a changed text has more than n tokens, whatever comes after it."""
+        over = None if self._pieces is None else self._pieces.end_over(encoder, changed, n)
+        if self._marked_cover is not None or not self.covers_all(changed):
+            return over
+        # A token that begins there, or before, and goes on after what is known.
+        utf8 = changed.encode()
+        reached = end_of_tokens_from(encoder, utf8, furthest_end(encoder, utf8, n))
+        if reached < 0:
+            return over
+        covered = len(utf8[:reached].decode(errors="ignore"))
+        return covered if over is None else min(covered, over)
+
+    def _may_have_begun(self, changed: str, place: int) -> bool:
+        """Return whether an added token of a changed text may lie across a place.
+
+        One that the whole of it has not: it may be at the end of a slice, or of what is known.
+        """
+        return any(
+            changed[start:place] in self._begun
+            for start in range(max(0, place - self._longest_added), place)
+        )
 
     def _in_pieces_of(self, text: str) -> NDArray[np.bool_] | bool:
         """Return for each character whether it is sure to be in a piece, wherever one begins."""
@@ -259,6 +325,12 @@ class UpperBound:
         first[[byte for byte in marks if byte >= 0xC0]] = True
         begun = np.logical_or.reduceat(first[self._arena], self._starts)
         return max(4, int(self._lengths[begun].max(initial=0)))
+
+
+def _solid_end(text: str, place: int) -> int:
+    """Return where the first character ends from a place on that is no white space."""
+    found = _SOLID.search(text, place)
+    return len(text) if found is None else found.end()
 
 
 def _length_of_marks(text: str) -> int:

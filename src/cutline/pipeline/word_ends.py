@@ -8,16 +8,19 @@ is written for each character that is no token where it is.
 
 import re
 from collections.abc import Iterator
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cutline.kernels.words.splitting import mark_pieces, sure_beginning
+from cutline.kernels.words.splitting import mark_pieces
 from cutline.normalizing import Traced
 from cutline.pipeline.pipeline import Pipeline
+from cutline.pipeline.sure_pieces import SurePieces
 from cutline.pretokenize.splitting import Splitting, split_edges, split_spans
 from cutline.spec import LED_PIECE, AddedToken, TokenizerSpec
-from cutline.tables import WHOLE_TEXT_PATTERN, build_scan_tables
+from cutline.tables import WHOLE_TEXT_PATTERN
+from cutline.text_encoder import TextEncoder
 
 __all__ = ["MarkingPipeline", "marked_pattern"]
 
@@ -91,7 +94,6 @@ class MarkingPipeline(Pipeline):
         super().__init__(spec)
         pieces = Splitting(spec.pat_str or WHOLE_TEXT_PATTERN, "removed", inverted=True)
         self._splittings = spec.splittings or (pieces,)
-        self._scans = [build_scan_tables(one.pat_str) for one in self._splittings]
         self._unknown = None if spec.characters is None else _Unknown(spec)
 
     def __reduce__(self) -> tuple[type["MarkingPipeline"], tuple[TokenizerSpec]]:
@@ -106,7 +108,11 @@ class MarkingPipeline(Pipeline):
 
     def mark(self, text: str) -> str:
         """Return the pieces of normalized text, each with its blank."""
-        marked = self._marked(text)
+        utf8 = _utf8(text)
+        return self._mark(utf8, split_edges(self._splittings, utf8))
+
+    def _mark(self, utf8: bytes, edges: NDArray[np.int64]) -> str:
+        marked = mark_pieces(utf8, edges, self.spec.marks_word_starts).decode()
         return marked if self._unknown is None else self._unknown.apply(marked)
 
     def unfinished(self, text: str) -> str:
@@ -116,19 +122,14 @@ class MarkingPipeline(Pipeline):
             return text if self._unknown is None else self._unknown.apply(text)
         return text if self._unknown is None else self._unknown.inside(text)
 
-    def sure_beginning(self, text: str, n: int) -> int | None:
-        """Return how many characters make sure that normalized text begins with a piece of n.
+    @cached_property
+    def sure_pieces(self) -> SurePieces:
+        """See `Pipeline`."""
+        return SurePieces(self._splittings, self._count_marked, self.unfinished)
 
-        None: it begins with a shorter one, or is too short to tell.
-        """
-        utf8 = _utf8(text)
-        end = len(_utf8(text[:n]))
-        # What makes sure of a piece must be in one of the splitting before.
-        for one, scan in zip(reversed(self._splittings), reversed(self._scans), strict=True):
-            end = sure_beginning(scan, utf8, end) if _begins_with_match(one) else -1
-            if end < 0:
-                return None
-        return len(utf8[:end].decode())
+    def _count_marked(self, encoder: TextEncoder, utf8: bytes, edges: NDArray[np.int64]) -> int:
+        """Count the tokens of pieces, given by their starts and ends in turn."""
+        return encoder._count_normalized(self._mark(utf8, edges))
 
     def _marked(self, text: str) -> str:
         utf8 = _utf8(text)
@@ -150,11 +151,6 @@ class MarkingPipeline(Pipeline):
             places = np.minimum(places, np.repeat(firsts + lengths - 1, lengths + 1))
         marked = Traced(self._marked(traced.text), traced.spans[places])
         return marked if self._unknown is None else self._unknown.trace(marked)
-
-
-def _begins_with_match(one: Splitting) -> bool:
-    """Return whether a match at the start of a text is its first piece."""
-    return one.behavior == ("removed" if one.inverted else "isolated")
 
 
 def _utf8(text: str) -> bytes:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Behavior",
     "Splitting",
+    "edges_of_beginning",
     "has_automaton",
     "prefix_counts",
     "scan_tables_of",
@@ -96,6 +97,26 @@ def split_edges(splittings: Sequence[Splitting], utf8: bytes) -> NDArray[np.int6
         else:
             edges = _searched(group[0], utf8, edges)
     return PieceSplitter(()).split(utf8) if edges is None else edges
+
+
+def edges_of_beginning(splittings: Sequence[Splitting], utf8: bytes) -> NDArray[np.int64]:
+    r"""Split the beginning of a text, as far as no text that goes on is split otherwise.
+
+    Returns:
+        Starts and ends of pieces in turn. All but the last are pieces whatever follows; and one
+        begins with the last, which may be empty.
+
+    >>> words = Splitting(r"\s?\p{L}+", "isolated")
+    >>> edges_of_beginning([words], b"a bc, d")
+    array([0, 1, 1, 4, 4, 5, 5, 7])
+    """
+    edges = np.array([0, len(utf8)])
+    for has_kernel, group in _grouped(tuple(splittings)):
+        if has_kernel:
+            edges = _kernel_of(group).split(utf8, edges, is_open=True)
+        else:  # nothing is known of what goes on
+            edges = np.append(_searched(group[0], utf8, edges[:-2]), 2 * [edges[-2]])
+    return edges
 
 
 def prefix_counts(

@@ -14,7 +14,7 @@ from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memset
 
 from cutline.kernels.base.common cimport (
-    NO_MEMORY, NOT_FOUND, char_bytes, grow, memcpy, uint8_t, uint32_t
+    INTERRUPTED, NO_LIMIT, NO_MEMORY, NOT_FOUND, char_bytes, grow, memcpy, uint8_t, uint32_t
 )
 from cutline.kernels.base.late import numpy as np
 from cutline.kernels.base.signals cimport Watch, is_interrupted, raise_pending
@@ -23,7 +23,7 @@ from cutline.kernels.bpe.prefixes cimport (
     Lookups, Prefixes, count_prefixes, free_prefixes, prefix_tokens, token_reach,
     token_upper_bound,
 )
-from cutline.kernels.encode.batches cimport OwnedState
+from cutline.kernels.encode.batches cimport OwnedState, Source, encode_text
 from cutline.kernels.encode.encoder cimport Encoder
 from cutline.kernels.scan.automaton cimport ACCEPTS
 from cutline.kernels.scan.scan cimport (
@@ -64,31 +64,39 @@ cdef struct Failures:
     Py_ssize_t end          # what was written, of the piece that is being cut
 
 
-cdef Py_ssize_t match_end(
+# A scan for one match.
+cdef struct Reading:
+    Py_ssize_t found        # the match's end, or NOT_FOUND; if it reads on, it may end later
+    Py_ssize_t decided      # where it found that
+    Py_ssize_t reached      # how far it read
+    uint32_t dfa_state      # in which it would read on; 0: it would not
+
+
+cdef Reading read_match(
     const Scanner* scanner, const uint8_t* text, Py_ssize_t start, Py_ssize_t end,
-    Failures* failures, Py_ssize_t* reached, Py_ssize_t* decided
+    const Failures* failures
 ) noexcept nogil:
-    """What `scan_piece` returns. Also how far it read, and where it found that."""
+    """Scan from `start`, as far as `end`, which is not the end of the text."""
     cdef uint32_t dfa_state = scanner.start_state, entry
-    cdef Py_ssize_t at = start, before, found = NOT_FOUND
-    decided[0] = start + 1
+    cdef Py_ssize_t at = start, before
+    cdef Reading reading = Reading(NOT_FOUND, start + 1, start, 0)
     while at < end:
         before = at
         entry = step(scanner, dfa_state, text, &at)
         if entry & ACCEPTS:
-            found = accepted_end(entry, before, at, found)
-            decided[0] = at
+            reading.found = accepted_end(entry, before, at, reading.found)
+            reading.decided = at
         dfa_state = entry >> 2
         if dfa_state == 0 or (at < failures.end and failures.states[at] == dfa_state):
-            reached[0] = at
-            return found
-    reached[0] = at
-    return end if accepts_end(scanner, dfa_state) else found
+            dfa_state = 0
+            break
+    reading.reached, reading.dfa_state = at, dfa_state
+    return reading
 
 
 cdef bint remember(
-    const Scanner* scanner, const uint8_t* text, Py_ssize_t start, Py_ssize_t end, Py_ssize_t n,
-    Failures* failures, Py_ssize_t reached, Py_ssize_t decided
+    const Scanner* scanner, const uint8_t* text, Py_ssize_t start, Py_ssize_t n,
+    Failures* failures, const Reading* reading
 ) noexcept nogil:
     """Write down the states of a scan after the last one that accepted. False: no memory.
 
@@ -96,15 +104,17 @@ cdef bint remember(
     """
     cdef uint32_t dfa_state = scanner.start_state
     cdef Py_ssize_t at = start
+    if reading.reached - reading.decided <= MOST_WASTED:
+        return True
     if failures.states == NULL:
         failures.states = <uint32_t*> malloc((n + 1) * sizeof(uint32_t))
         if failures.states == NULL:
             return False
-    while at < reached:
+    while at < reading.reached:
         dfa_state = step(scanner, dfa_state, text, &at) >> 2
-        if at >= decided:
+        if at >= reading.decided:
             failures.states[at] = dfa_state
-    failures.end = max(failures.end, reached + 1)
+    failures.end = max(failures.end, reading.reached + 1)
     return True
 
 
@@ -141,21 +151,30 @@ cdef inline bint add_part(
 
 
 cdef bint cut_piece(
-    const Stage* stage, const uint8_t* text, Py_ssize_t start, Py_ssize_t end, Py_ssize_t n,
-    Failures* failures, Pieces* pieces, Watch* watch
+    const Stage* stage, const uint8_t* text, Py_ssize_t start, Py_ssize_t end, bint is_open,
+    Py_ssize_t n, Failures* failures, Pieces* pieces, Watch* watch
 ) noexcept nogil:
-    """Cut a piece of a text of n bytes. False: no memory, or an exception is set."""
-    cdef Py_ssize_t at = start, done = start, found, reached = 0, decided = 0
+    """Cut a piece of a text of n bytes. False: no memory, or an exception is set.
+
+    Of an open piece more may follow: then the last piece that is found is open, too.
+    """
+    cdef Py_ssize_t at = start, done = start, found
+    cdef Reading reading
     failures.end = 0
     pieces.first = pieces.n
     pieces.was_match = False
     while at < end:
-        found = match_end(stage.scanner, text, at, end, failures, &reached, &decided)
-        if is_interrupted(watch, reached - at):
+        reading = read_match(stage.scanner, text, at, end, failures)
+        if is_interrupted(watch, reading.reached - at):
             return False
-        if reached - decided > MOST_WASTED and found < end and not remember(
-            stage.scanner, text, at, end, n, failures, reached, decided
-        ):
+        found = reading.found
+        if is_open and reading.dfa_state != 0:  # what comes next depends on more text
+            end = at if found == NOT_FOUND else found
+            if found == NOT_FOUND:
+                break
+        elif reading.dfa_state != 0 and accepts_end(stage.scanner, reading.dfa_state):
+            found = end
+        elif not remember(stage.scanner, text, at, n, failures, &reading):
             return False
         if found == NOT_FOUND:
             at += char_bytes(text[at])
@@ -165,7 +184,9 @@ cdef bint cut_piece(
         if not add_part(pieces, stage.behavior, at, found, not stage.inverted):
             return False
         at = done = found
-    return add_part(pieces, stage.behavior, done, end, stage.inverted)
+    if not add_part(pieces, stage.behavior, done, end, stage.inverted):
+        return False
+    return not is_open or pieces.n > pieces.first or add(pieces, start, start)
 
 
 # How the scans that begin in a prefix go, up to the one that is being done.
@@ -343,15 +364,17 @@ cdef class PieceSplitter:
             self.stages[self.n_stages] = Stage(&tables.scanner, behavior, inverted)
             self.n_stages += 1
 
-    def split(self, bytes text not None, edges=None):
+    def split(self, bytes text not None, edges=None, bint is_open=False):
         """Split the pieces of valid UTF-8.
 
         Args:
             text: the text.
             edges: int64, starts and ends of pieces in turn, in bytes; None: the text is one.
+            is_open: whether more may follow the last piece.
 
         Returns:
-            The same of the new pieces.
+            The same of the new pieces. If it is open, all but the last of these are pieces whatever
+            follows; and one begins with the last, which may be empty.
         """
         cdef const uint8_t* data = <const uint8_t*> PyBytes_AS_STRING(text)
         cdef Py_ssize_t n = PyBytes_GET_SIZE(text)
@@ -366,7 +389,7 @@ cdef class PieceSplitter:
             given = edges
         try:
             if edges is None:
-                done = n == 0 or add(&old, 0, n)
+                done = (n == 0 and not is_open) or add(&old, 0, n)
             elif given.shape[0] > 0:
                 done = grow(<void**> &old.edges, &old.slots, given.shape[0], sizeof(int64_t))
                 if done:
@@ -374,7 +397,7 @@ cdef class PieceSplitter:
                     memcpy(old.edges, &given[0], old.n * sizeof(int64_t))
             if done:
                 with nogil:
-                    done = self.cut_all(data, n, &failures, &old, &new)
+                    done = self.cut_all(data, n, is_open, &failures, &old, &new)
             if not done:
                 if PyErr_Occurred() != NULL:
                     raise_pending()
@@ -437,7 +460,8 @@ cdef class PieceSplitter:
             free(run.levels)
 
     cdef bint cut_all(
-        self, const uint8_t* text, Py_ssize_t n, Failures* failures, Pieces* old, Pieces* new
+        self, const uint8_t* text, Py_ssize_t n, bint is_open, Failures* failures,
+        Pieces* old, Pieces* new
     ) noexcept nogil:
         """Cut the old pieces by all stages; `new` is for those between. False: as `cut_piece`."""
         cdef Py_ssize_t number, at
@@ -447,8 +471,8 @@ cdef class PieceSplitter:
             new.n = 0
             for at in range(0, old.n, 2):
                 if not cut_piece(
-                    &self.stages[number], text, old.edges[at], old.edges[at + 1], n, failures, new,
-                    &watch,
+                    &self.stages[number], text, old.edges[at], old.edges[at + 1],
+                    is_open and at == old.n - 2, n, failures, new, &watch,
                 ):
                     return False
             swapped = old[0]
@@ -474,24 +498,54 @@ def mark_pieces(bytes text not None, const int64_t[::1] edges not None, bint at_
     return marked
 
 
-def sure_beginning(ScanTables tables not None, bytes text not None, Py_ssize_t n_bytes):
-    """How much of valid UTF-8 makes sure that it begins with a piece of so many bytes, or more.
+def count_pieces(Encoder encoder not None, bytes text not None, edges not None):
+    """The tokens of pieces of valid UTF-8, given by their starts and ends in turn."""
+    cdef const uint8_t* data = <const uint8_t*> PyBytes_AS_STRING(text)
+    cdef Py_ssize_t n = PyBytes_GET_SIZE(text), total
+    cdef const int64_t[::1] starts = edges[::2].copy(), ends = edges[1::2].copy()
+    cdef Source source
+    cdef OwnedState owned
+    if starts.shape[0] == 0:
+        return 0
+    memset(&source, 0, sizeof(source))
+    source.n_spans, source.starts, source.ends = starts.shape[0], &starts[0], &ends[0]
+    owned = encoder.take_state()
+    owned.state.lookups.watch.is_on = True
+    with nogil:
+        total = encode_text(&encoder.tables.bpe, &source, &owned.state, data, n, -1, NO_LIMIT)
+    if total == INTERRUPTED:
+        raise_pending()
+    if total < 0:
+        raise MemoryError(f"no memory for the tokens of {n} bytes")
+    encoder.release(owned)
+    return total
+
+
+def end_over_budget(Encoder encoder not None, bytes text not None, Py_ssize_t max_tokens):
+    """How much of a piece has more tokens than a budget, whatever comes after it.
 
     Returns:
-        An end: whatever comes after text[:end], that begins so. -1: the text is too short, or begins
-        with a shorter piece.
+        An end: each piece that begins with text[:end] has more. -1: the text is too short.
     """
     cdef const uint8_t* data = <const uint8_t*> PyBytes_AS_STRING(text)
-    cdef Py_ssize_t n = PyBytes_GET_SIZE(text), at = 0, before, found = NOT_FOUND
-    cdef uint32_t dfa_state = tables.scanner.start_state, entry
-    while at < n and dfa_state != 0:
-        before = at
-        entry = step(&tables.scanner, dfa_state, data, &at)
-        found = accepted_end(entry, before, at, found)
-        if found >= n_bytes:
-            return at
-        dfa_state = entry >> 2
-    return -1
+    cdef const Bpe* bpe = &encoder.tables.bpe
+    cdef Py_ssize_t n = PyBytes_GET_SIZE(text), fits = n, end = NO_MEMORY
+    cdef Prefixes prefixes
+    cdef OwnedState owned = encoder.take_state()
+    memset(&prefixes, 0, sizeof(prefixes))
+    prefixes.start = -1
+    with nogil:
+        if count_prefixes(&prefixes, bpe, &owned.state.lookups, data, 0, n, max_tokens):
+            while fits > 0 and not 0 <= prefix_tokens(&prefixes, fits) <= max_tokens:
+                fits -= 1
+            # The token that fits no more may begin where the last one that fits ends, or before.
+            end = token_reach(bpe, &owned.state.lookups.automata[0], data, n, fits)
+    free_prefixes(&prefixes)
+    encoder.release(owned)
+    if end == NO_MEMORY:
+        raise MemoryError(f"no memory for the tokens of {n} bytes")
+    # A whole piece may be a token that merging does not reach.
+    return -1 if end < 0 or bpe.max_unreachable_bytes >= n else max(end, bpe.max_unreachable_bytes + 1)
 
 
 def furthest_end(Encoder encoder not None, bytes text not None, Py_ssize_t max_tokens):

@@ -58,7 +58,7 @@ def run(data: bytes) -> None:
         patch.object(counting, "open_source", lambda *_: source),
         # Small enough for several threads to share what is fuzzed.
         patch.object(counters, "THREAD_BYTES", 4),
-        patch.object(counters, "GATHERED_BYTES", data[2] // 8 % 4 * 5),
+        patch.object(counters, "WAITING_TASKS", data[2] // 8 % 4),
         patch.object(counters, "SHORT_BYTES", data[2] // 4 % 2 * 20),
     ):
         counts = counting.count_pieces(

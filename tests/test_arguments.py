@@ -176,7 +176,6 @@ INTEGERS: dict[str, Callable[[Any], object]] = {
     "limit of shorten: max_tokens": lambda n: cutline.shorten("a b", n).text,
     "limit of fits: max_tokens": lambda n: enc.fits("a b", n),
     "limit of split_at: n": lambda n: enc.split_at("a b", n),
-    "place of split_at: start": lambda n: enc.split_at("a b c d e f", 9, n),
     "budget of an item: min_tokens": lambda n: cutline.Item("a b", min_tokens=n).text,
     "cost of an item: overhead_tokens": lambda n: cutline.Item("a b", overhead_tokens=n).text,
     "chunks: chunk_size": lambda n: enc.split("a b", n),

@@ -149,7 +149,7 @@ def test_what_may_not_be_followed_is_named(
 
     for call in ("stat", "scandir"):  # tests may run as root, who may enter all folders
         monkeypatch.setattr(os, call, refusing(getattr(os, call)))
-    monkeypatch.setattr(Path, "read_bytes", refusing(Path.read_bytes))
+    monkeypatch.setattr(Path, "open", refusing(Path.open))
     monkeypatch.setattr(os, "access", lambda path, mode: False)  # which click asks
     result = invoke("count", str(tmp_path / name))
     assert "permission denied" in result.stderr

@@ -54,7 +54,7 @@ def structure_to(structure: Structure) -> bytes:
     others = structure.problem, structure.table_headers, structure.sections.tolist()
     fields = structure.names, len(structure.bitmaps[0]), *spans, *others
     head = json.dumps(fields).encode()
-    bitmaps = b"".join(bits.tobytes() for bits in structure.bitmaps)
+    bitmaps = b"".join(bitarray(bits, endian="little").tobytes() for bits in structure.bitmaps)
     return _SIZE.pack(len(head)) + head + bitmaps
 
 
@@ -67,7 +67,7 @@ def structure_from(data: bytes) -> Structure:
     n_bytes = (n_bits + 7) // 8
     bitmaps = []
     for place in range(len(names)):
-        bits = bitarray(endian="big")
+        bits = bitarray(endian="little")
         bits.frombytes(data[start + place * n_bytes : start + (place + 1) * n_bytes])
         bitmaps.append(bits[:n_bits])
     return Structure(

@@ -24,6 +24,8 @@ BARRIERS: Final = (
     *("block", "item", "nested item", "gap", "row"),
     *("definition", "member", "statement", "record", "field", "element"),
     *("commit", "file", "hunk"),
+    *("message", "part", "inner part"),
+    *("calendar", "component", "inner component", "property"),
     *(f"inner {depth}" for depth in range(1, 7)),
     *("turn", "cue", "page", "paragraph", "entry", "line", "sentence"),
 )

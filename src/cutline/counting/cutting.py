@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Sequence
+from operator import index
 from typing import TYPE_CHECKING, TypeAlias
 
-from cutline.checks import checked_budget, checked_integer, need_automaton, plain_text, utf8_of
+from cutline.checks import checked_budget, need_automaton, plain_text, utf8_of
 from cutline.chunks import Chunk, checked_sizes, too_large
 from cutline.counting.windows import longest_fit
 from cutline.errors import OffsetError
@@ -36,7 +37,7 @@ _UTF8_BYTES = 4  # of a character at most
 
 def split_at(encoding: TextEncoder, text: str, n: int, start: int) -> int:
     """Find the longest fitting prefix; see `Encoding.split_at`."""
-    text, n, start = plain_text(text), checked_budget(n, "n"), checked_integer(start, "start")
+    text, n, start = plain_text(text), checked_budget(n, "n"), index(start)
     if not 0 <= start <= len(text):
         raise OffsetError(f"start must be from 0 to {len(text)}, the text's length, got {start}")
     need_automaton(encoding)

@@ -5,13 +5,14 @@ import json
 from collections.abc import Iterator, Sequence
 from functools import cached_property, lru_cache
 from hashlib import sha256
+from operator import index
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cutline.checks import checked_budget, checked_integer, list_of_texts, plain_text, utf8_of
+from cutline.checks import checked_budget, list_of_texts, plain_text, utf8_of
 from cutline.chunks import Chunk
 from cutline.counting import cutting, together, truncating
 from cutline.counting.limits import AlsoFits, further_limits
@@ -257,7 +258,7 @@ class WrappedTokenizer:
         Cost: encodes about twice the text between start and end, plus short texts.
         Source: docs/wrap.md, "How a cut is found".
         """
-        text, n, start = plain_text(text), checked_budget(n, "n"), checked_integer(start, "start")
+        text, n, start = plain_text(text), checked_budget(n, "n"), index(start)
         if limits := further_limits(also_fits):
             return together.split_at(self, text, n, start, limits)
         if not 0 <= start <= len(text):

@@ -1,10 +1,13 @@
 """Which tests run by default, and where the corpora are."""
 
+import functools
+import gc
 import os
 import re
 from collections.abc import Generator
 from importlib.metadata import PackageNotFoundError, distribution
 from importlib.util import find_spec
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +29,8 @@ needs_code = pytest.mark.skipif(
 )
 NEEDED = re.compile(r"needs the package ([\w.-]+): pip install 'cutline\[")
 LONG = ("exhaustive", "cluster")
+FORGOTTEN_AFTER = 500  # tests
+finished = count(1)
 CORPUS_NAMES = ("prose_en.txt", "code_python.txt", "docs_en.md", "docs_multilingual.md")
 
 
@@ -57,6 +62,17 @@ def pytest_runtest_call() -> Generator[None, None, None]:
         if (missing := NEEDED.search(str(error))) and not installed(missing[1]):
             pytest.skip(str(error))
         raise
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown() -> None:
+    """Drop now and then what tests have cached: hundreds of tokenizers fill gigabytes."""
+    if next(finished) % FORGOTTEN_AFTER:
+        return
+    for found in gc.get_objects():
+        if isinstance(found, functools._lru_cache_wrapper) and found.__module__.startswith("tests"):
+            found.cache_clear()
+    gc.collect()
 
 
 def short_or_long(argument: str, short: object, long: object) -> pytest.MarkDecorator:

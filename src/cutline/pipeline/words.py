@@ -134,8 +134,10 @@ class WordPipeline(Pipeline):
             tokens: int = self.kernel.count(text, True, prefixes, True)
             return tokens
 
-        meta = self._meta.decode()
-        return ChangedRuns(self.rules.char_steps, meta, count_normalized, self._count_parts)
+        def count_end(text: str, begins: bool) -> int:
+            return self._count_parts(_repaired(text), begins)
+
+        return ChangedRuns(self.rules.char_steps, self._meta.decode(), count_normalized, count_end)
 
     # What differs from byte-level BPE
 

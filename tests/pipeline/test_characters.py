@@ -237,6 +237,9 @@ CHANGES: dict[str, Any] = {
     "it would strip blanks": lambda document: document["added_tokens"].append(
         added(max(document["model"]["vocab"].values()) + 1, "<x>", normalized=True, lstrip=True)
     ),
+    "puts another text before each": lambda document: document.update(
+        normalizer=PREPEND | {"prepend": "x"}, pre_tokenizer=metaspace("always", True)
+    ),
     "steps that can remove the first": lambda document: document.update(
         normalizer={"type": "Replace", "pattern": {"String": "``"}, "content": "x"},
         pre_tokenizer=metaspace("first", False),

@@ -1,8 +1,12 @@
 """Workers do all jobs that they are given, once, whoever does them."""
 
+import _thread
+import signal
 import threading
 import time
+from contextlib import closing, suppress
 from functools import partial
+from typing import Any, NoReturn
 
 import pytest
 
@@ -30,7 +34,7 @@ def end(workers: Workers[Done], jobs: list[Job[Done]], own: Done) -> None:
 def test_every_job_is_done_once(n_threads: int) -> None:
     tools: list[Done] = [[] for _ in range(n_threads)]
     own: Done = []
-    workers, before = Workers(tools), threading.active_count()
+    workers, before = Workers(tools), _thread._count()
     jobs = [Job[Done](partial(note, number)) for number in range(200)]
     for job in jobs:
         workers.put(job)
@@ -39,14 +43,14 @@ def test_every_job_is_done_once(n_threads: int) -> None:
     # Others begin with the oldest, the caller with the newest.
     assert all(done == sorted(done) for done in tools)
     assert own == sorted(own, reverse=True)
-    assert threading.active_count() == before
+    assert _thread._count() == before
 
 
 def test_all_is_done_where_no_thread_can_be_started(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(thread: threading.Thread) -> None:
+    def refuse(*_: Any) -> int:
         raise RuntimeError("can't start new thread")
 
-    monkeypatch.setattr(threading.Thread, "start", refuse)
+    monkeypatch.setattr(_thread, "start_new_thread", refuse)
     own: Done = []
     workers = Workers[Done]([[], []])
     jobs = [Job[Done](partial(note, number)) for number in range(5)]
@@ -79,9 +83,33 @@ def test_what_is_not_begun_is_not_done_after_close() -> None:
     workers.put(Job(partial(note, 2)))
     closing = threading.Thread(target=workers.close)
     closing.start()
-    while not workers._is_closed:
+    while workers._jobs:
         time.sleep(0.001)
     may_go.set()
     closing.join()
     assert done == [0, 1]
     assert not workers.do_newest(done)
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="the system has no such timer")
+def test_an_interrupt_at_any_place_leaves_no_thread_waiting() -> None:
+    def interrupt(*_: Any) -> NoReturn:
+        raise KeyboardInterrupt
+
+    before, kept = _thread._count(), signal.signal(signal.SIGALRM, interrupt)
+    try:
+        for number in range(300):
+            workers = Workers[Done]([[], []])
+            with closing(workers), suppress(KeyboardInterrupt):
+                signal.setitimer(signal.ITIMER_REAL, 1e-5 * (1 + number))
+                try:
+                    while True:
+                        job = Job[Done](lambda done: None)
+                        workers.put(job)
+                        if not workers.has_done(job) and not workers.do_newest([]):
+                            workers.wait(job)
+                finally:
+                    signal.setitimer(signal.ITIMER_REAL, 0)
+    finally:
+        signal.signal(signal.SIGALRM, kept)
+    assert _thread._count() == before

@@ -27,6 +27,11 @@ CASES: dict[str, tuple[str, list[Any], str]] = {
         [AddedToken("  ", normalized=True, single_word=True, rstrip=True)],
         "c\r\n\u4e16\r\n a\t\t" * 5,
     ),
+    "blanks that are made of two characters": (
+        "precompiled, Whitespace",
+        [AddedToken("\n", normalized=True)],
+        "a" + "\r\n" * 20,
+    ),
     "letters that are made of others": (
         "bert uncased",
         [AddedToken("a b", normalized=True), AddedToken("\u00e9 c", normalized=True)],

@@ -175,3 +175,13 @@ def test_surrogates_in_runs_are_replaced() -> None:
             for _ in range(2):
                 assert encoding.count(text) == len(ids(oracle, repaired))
             assert encoding.encode_ordinary(text) == ids(oracle, repaired)
+
+
+@pytest.mark.parametrize("name", ["nothing, bert", "NFKC, bert"])
+@pytest.mark.parametrize("end", ["\ud83d\ude00", "b\ud83d\ude00c", "e\u0301\ud83d\ude00\ud83d"])
+def test_surrogates_at_the_end_of_a_long_text_are_replaced(name: str, end: str) -> None:
+    oracle = tokenizer_of("Unigram with bytes", name, random.Random(0))
+    text = "ab " * 100 + end
+    repaired = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    encoding = cutline.Encoding.from_tokenizers(oracle)
+    assert encoding.count(text) == len(ids(oracle, repaired))

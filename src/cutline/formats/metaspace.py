@@ -188,6 +188,10 @@ def _prepare(parsed: TokenizerJson, source: str) -> _Preparation:
             if scheme == "first" and not all(map(keeps_start, steps)):
                 why = "with steps that can remove the first character of a text"
                 raise refused(source, "pre_tokenizer", part, why)
+            prefixes = [step.prefix[:1] for step in steps if isinstance(step, Prepend)]
+            if scheme != "never" and not {" ", BLANK}.issuperset(prefixes):
+                why = "with a step that puts another text before each"
+                raise refused(source, "pre_tokenizer", part, why)
             if scheme == "first":
                 _check_first(parsed.added_tokens, steps, source)
             return _Preparation(

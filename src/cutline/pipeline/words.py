@@ -35,7 +35,6 @@ from cutline.words.models import Unigram, WordPiece
 from cutline.words.neighbours import LEFT, RIGHT
 from cutline.words.prefixes import PrefixMaker
 from cutline.words.splitting import Metaspace
-from cutline.words.steps import Collapse, CollapseWhite
 
 __all__ = ["WordPipeline"]
 
@@ -135,8 +134,10 @@ class WordPipeline(Pipeline):
             tokens: int = self.kernel.count(text, True, prefixes, True)
             return tokens
 
-        meta = self._meta.decode()
-        return ChangedRuns(self.rules.char_steps, meta, count_normalized, self._count_parts)
+        def count_end(text: str, begins: bool) -> int:
+            return self._count_parts(_repaired(text), begins)
+
+        return ChangedRuns(self.rules.char_steps, self._meta.decode(), count_normalized, count_end)
 
     # What differs from byte-level BPE
 
@@ -646,9 +647,9 @@ class _SafePoints:
         self._first_of_words = {text[0] for text in single if text}
         self._last_of_words = {text[-1] for text in single if text}
         self._are_changed = any(one.normalized for one in tokens)
-        # A token of white space may be what becomes of a whole run.
-        self._are_runs = any(isinstance(one, Collapse | CollapseWhite) for one in steps)
-        self._are_runs &= self._are_changed and any(one in SPACE for one in set().union(*texts))
+        # A token of white space may be what becomes of a whole run, or of CR and LF together.
+        self._are_runs = bool(steps) and self._are_changed
+        self._are_runs &= any(one in SPACE for one in set().union(*texts))
         self._normal = pipeline.normal_of
 
     def find(self, text: str, begin: int = 0) -> list[int]:

@@ -1,9 +1,10 @@
 """Threads that take part in what a kernel does in parts."""
 
-import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import Protocol
+
+from cutline.training.workers import Threads
 
 __all__ = ["assisted"]
 
@@ -21,14 +22,10 @@ class Assisted(Protocol):
 @contextmanager
 def assisted(led: Assisted, n_threads: int) -> Iterator[None]:
     """Have threads take part, besides the calling one; fewer where the system gives no more."""
-    threads = [threading.Thread(target=led.assist) for _ in range(n_threads - 1)]
+    threads = Threads()
     try:
-        with suppress(RuntimeError):  # no more threads: those there are take all
-            for thread in threads:
-                thread.start()
+        threads.start([led.assist] * (n_threads - 1))
         yield
     finally:
         led.dismiss()
-        for thread in threads:
-            if thread.ident is not None:  # it was started
-                thread.join()
+        threads.join()

@@ -1,12 +1,14 @@
 """Threads that work through a queue of jobs, while the thread that makes these helps."""
 
-import threading
+import _thread
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
+from queue import SimpleQueue
 from typing import Generic, TypeVar
 
-__all__ = ["Job", "Workers"]
+__all__ = ["Job", "Threads", "Workers"]
 
 Tool = TypeVar("Tool")
 
@@ -22,6 +24,37 @@ class Job(Generic[Tool]):
         self.error: BaseException | None = None
 
 
+class Threads:
+    """Threads that one thread starts and joins, which an interrupt may end between any two calls.
+
+    So it holds no lock that the others would wait for without end, as `threading.Thread.start` and
+    `threading.Condition` do: each step is one call into C.
+    """
+
+    def __init__(self) -> None:
+        self._n_started = 0
+        self._ended: SimpleQueue[None] = SimpleQueue()
+
+    def start(self, targets: Sequence[Callable[[], None]]) -> None:
+        """Start a thread for each, or fewer where the system gives no more."""
+        with suppress(RuntimeError):
+            for target in targets:
+                _thread.start_new_thread(self._run, (target,))
+                self._n_started += 1
+
+    def join(self) -> None:
+        """Wait until all have ended."""
+        while self._n_started:
+            self._ended.get()
+            self._n_started -= 1
+
+    def _run(self, target: Callable[[], None]) -> None:
+        try:
+            target()
+        finally:
+            self._ended.put(None)
+
+
 class Workers(Generic[Tool]):
     """Threads that do jobs, the oldest first. Not `concurrent.futures`, which takes long to import.
 
@@ -34,30 +67,26 @@ class Workers(Generic[Tool]):
 
     def __init__(self, tools: Sequence[Tool]) -> None:
         self._tools = tools
-        self._threads: list[threading.Thread] = []
+        self._threads: Threads | None = None
         self._jobs: deque[Job[Tool]] = deque()
-        self._changed = threading.Condition()
-        self._is_closed = False
+        # True for each job that was put, whoever does it; False: it is over.
+        self._calls: SimpleQueue[bool] = SimpleQueue()
+        self._done: SimpleQueue[None] = SimpleQueue()  # one for each job that a thread did
 
     def put(self, job: Job[Tool]) -> None:
         """Let a thread do a job; all start with the first one."""
-        with self._changed:
-            self._jobs.append(job)
-            self._changed.notify()
-        if not self._threads:
-            self._threads = [
-                threading.Thread(target=self._work, args=(tool,)) for tool in self._tools
-            ]
-            with suppress(RuntimeError):  # no more threads: the calling one does all
-                for thread in self._threads:
-                    thread.start()
+        self._jobs.append(job)
+        self._calls.put(True)
+        if self._threads is None:
+            self._threads = Threads()
+            self._threads.start([partial(self._work, tool) for tool in self._tools])
 
     def do_newest(self, tool: Tool) -> bool:
         """Do the newest job that no thread has begun, in this thread; False: there is none."""
-        with self._changed:
-            if not self._jobs:
-                return False
+        try:
             job = self._jobs.pop()
+        except IndexError:
+            return False
         job.run(tool)
         job.is_done = True
         return True
@@ -68,40 +97,32 @@ class Workers(Generic[Tool]):
         Raises:
             BaseException: what it raised.
         """
-        with self._changed:
-            if job.error is not None:
-                raise job.error
-            return job.is_done
+        if job.is_done and job.error is not None:
+            raise job.error
+        return job.is_done
 
     def wait(self, job: Job[Tool]) -> None:
         """Wait for a job that a thread has begun."""
-        with self._changed:
-            while not job.is_done:
-                self._changed.wait()
+        while not job.is_done:
+            self._done.get()
 
     def close(self) -> None:
         """End the threads; what they have not begun is not done."""
-        with self._changed:
-            self._jobs.clear()
-            self._is_closed = True
-            self._changed.notify_all()
-        for thread in self._threads:
-            if thread.ident is not None:  # it was started
-                thread.join()
+        self._calls.put(False)
+        self._jobs.clear()
+        if self._threads is not None:
+            self._threads.join()
 
     def _work(self, tool: Tool) -> None:
-        while (job := self._next()) is not None:
-            error = None
+        while self._calls.get():
+            try:
+                job = self._jobs.popleft()
+            except IndexError:  # the calling thread does it
+                continue
             try:
                 job.run(tool)
             except BaseException as raised:  # for the thread that asks
-                error = raised
-            with self._changed:
-                job.is_done, job.error = True, error
-                self._changed.notify_all()
-
-    def _next(self) -> Job[Tool] | None:
-        with self._changed:
-            while not self._jobs and not self._is_closed:
-                self._changed.wait()
-            return None if self._is_closed else self._jobs.popleft()
+                job.error = raised
+            job.is_done = True
+            self._done.put(None)
+        self._calls.put(False)  # for the next one

@@ -433,3 +433,9 @@ def texts_with(tokenizer: Any, seed: int, count: int = 60) -> list[str]:
 
 
 __all__ = ["FAMILIES", "GPT2_REGEX", "build", "shuffled_ids", "texts_with", "training_texts"]
+
+
+def count_of(tokenizer: Any) -> Callable[[str], int]:
+    """Return what counts the tokens of texts in which special tokens are text."""
+    tokenizer.encode_special_tokens = True
+    return lambda text: len(tokenizer.encode(text, add_special_tokens=False).ids)

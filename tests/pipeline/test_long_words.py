@@ -18,6 +18,7 @@ from tests.pipeline.families import (
     PREFIX,
     SUFFIX,
     build,
+    count_of,
     is_affixed,
     sequence,
     split,
@@ -46,11 +47,6 @@ LETTERS = (
 @pytest.fixture(autouse=True)
 def small_windows(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(slice_counter, "_SHORT", 6)
-
-
-def count_of(tokenizer: Any) -> Callable[[str], int]:
-    tokenizer.encode_special_tokens = True
-    return lambda text: len(tokenizer.encode(text, add_special_tokens=False).ids)
 
 
 def check_cuts(

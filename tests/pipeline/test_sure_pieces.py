@@ -4,14 +4,13 @@ And the added tokens that only a slice has, or a longer text: no bound may miss 
 """
 
 import random
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 import cutline
 from cutline.pipeline import slice_counter
-from tests.pipeline.families import build, tokenizers
+from tests.pipeline.families import build, count_of, tokenizers
 
 FAMILIES = (
     "scripts apart", "words removed", "text merged", "looks behind", "between words", "falcon",
@@ -27,11 +26,6 @@ PARTS = [
 @pytest.fixture(autouse=True)
 def long_from_a_few_characters_on(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(slice_counter, "_SHORT", 6)
-
-
-def count_of(tokenizer: Any) -> Callable[[str], int]:
-    tokenizer.encode_special_tokens = True
-    return lambda text: len(tokenizer.encode(text, add_special_tokens=False).ids)
 
 
 def random_text(rng: random.Random) -> str:

@@ -16,7 +16,7 @@ Which kernel reads what, room by room; a room reads only rooms above it::
       spelling        text + a set of characters -> the others spelled by stand-ins
       pairs           text + pairs of classes -> the places between their characters
       addresses       memory -> where it lies
-      team.pxd        parts of a job, for several threads
+      team            parts of a job, for several threads
       memory          memory for tables, in large pages
     scan/
       automaton.pxd   what an entry of the automaton's table says

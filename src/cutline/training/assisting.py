@@ -2,25 +2,15 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Protocol
 
+from cutline.kernels.base.team import Led
 from cutline.training.workers import Threads
 
 __all__ = ["assisted"]
 
 
-class Assisted(Protocol):
-    """What one thread leads, and others take part in."""
-
-    def assist(self) -> None:
-        """Take part until `dismiss` is called."""
-
-    def dismiss(self) -> None:
-        """Let those who take part go."""
-
-
 @contextmanager
-def assisted(led: Assisted, n_threads: int) -> Iterator[None]:
+def assisted(led: Led, n_threads: int) -> Iterator[None]:
     """Have threads take part, besides the calling one; fewer where the system gives no more."""
     threads = Threads()
     try:

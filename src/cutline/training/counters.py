@@ -56,7 +56,6 @@ class _Task:
     begins: bool = True
     ends: bool = True
     job: Job[Tally] | None = None
-    is_counted: bool = False
     guess: Guess | None = None
 
     def count(self, tally: Tally) -> None:
@@ -66,7 +65,6 @@ class _Task:
         else:
             n = len(self.data)
             self.guess = tally.guess(self.data, character_start(self.data, 0), n, n, self.ends)
-        self.is_counted = True
 
 
 class ScanCounter:
@@ -160,7 +158,7 @@ class ScanCounter:
     def _reconcile(self, task: _Task) -> None:
         """Make the counts of a task right; those before it are."""
         if task.offsets is not None:
-            if not task.is_counted:
+            if task.job is None:
                 task.count(self._own)
             return
         n, guess, final = len(task.data), task.guess, task.ends

@@ -6,7 +6,7 @@ Guarded by tests/kernels/test_runs.py.
 from cutline.kernels.base.common cimport INTERRUPTED, NONE, load64, memset
 from cutline.kernels.base.signals cimport is_interrupted
 from cutline.kernels.bpe.bpe cimport cached_compatible, token_bytes
-from cutline.kernels.bpe.matches cimport FACTOR, Match, first_match, next_match
+from cutline.kernels.bpe.matches cimport DECIDING_BITS, FACTOR, Match, first_match, next_match
 
 cdef extern from "native.h":
     int popcount "cutline_popcount"(uint64_t word) noexcept nogil
@@ -16,7 +16,6 @@ cdef enum:
     WATCHED = 1 << 14       # bytes of a piece that are added to the watch at a time
     SAMPLE = 64             # bytes that are looked at
     FEW_BYTES = 5           # with more, merging was faster: random letters of six are even
-    DECIDED_BY = 6          # bytes: what first_match remembers
 
 
 cdef bint suits_backtracking(const uint8_t* piece, Py_ssize_t n) noexcept nogil:
@@ -33,9 +32,7 @@ cdef bint suits_backtracking(const uint8_t* piece, Py_ssize_t n) noexcept nogil:
     if popcount(letters) > FEW_BYTES:
         return False
     for at in range(n - 7):
-        beginnings |= <uint64_t> 1 << (
-            (load64(piece + at) << (64 - 8 * DECIDED_BY)) * FACTOR >> 58
-        )
+        beginnings |= <uint64_t> 1 << (load64(piece + at) * FACTOR << (64 - DECIDING_BITS) >> 58)
     return 2 * popcount(beginnings) > n - 7 > 0
 
 

@@ -1,7 +1,7 @@
 """The pieces of tables: sorted together, or in groups."""
 
 from cutline.kernels.base.common cimport int64_t, uint8_t, uint64_t
-from cutline.kernels.base.team cimport Team
+from cutline.kernels.base.team cimport Led
 from cutline.kernels.train.piece_table cimport Table
 
 cdef enum:
@@ -25,7 +25,7 @@ cdef struct Range:
     Py_ssize_t n_bytes_before
 
 
-cdef class PieceSort:
+cdef class PieceSort(Led):
     cdef list owners        # of the tables
     cdef const Table* tables[MOST_TABLES]
     cdef bint subtracted[MOST_TABLES]
@@ -41,7 +41,6 @@ cdef class PieceSort:
     cdef int64_t* offsets
     cdef int64_t* counts
     cdef int job
-    cdef Team team
 
     cdef int add_table(self, object owner, const Table* table, bint subtracted) except -1
     cdef tuple written(self)

@@ -16,9 +16,6 @@ import numpy as np
 from cutline.kernels.base.common cimport (
     SHORT_PIECE, Key, load64, memcmp, memcpy, memset, padded_key, reversed_bytes, store64,
 )
-from cutline.kernels.base.team cimport (
-    await_all, dismiss_all, done_with, next_part, offer, take,
-)
 from cutline.kernels.train.piece_table cimport INT64_MAX, Entry, LongEntry
 
 cdef extern from "native.h":
@@ -39,7 +36,7 @@ cdef enum:
 
 
 @auto_pickle(False)
-cdef class PieceSort:
+cdef class PieceSort(Led):
     """Sorts the pieces of some tallies, which nobody may use meanwhile.
 
     Attributes:
@@ -71,20 +68,6 @@ cdef class PieceSort:
         self.owners.append(owner)
         self.n_rows += table.used + table.longer_used
         return 0
-
-    def assist(self):
-        """Take part in what another thread's `pieces` does, until `dismiss` is called."""
-        cdef int part
-        with nogil:
-            part = next_part(&self.team)
-            while part >= 0:
-                self.work(part)
-                done_with(&self.team)
-                part = next_part(&self.team)
-
-    def dismiss(self):
-        """Let the threads that assist go, now and whenever they come."""
-        dismiss_all(&self.team)
 
     def pieces(self, int n_threads=1):
         """All distinct pieces, sorted by their bytes; once.
@@ -143,20 +126,8 @@ cdef class PieceSort:
 
     cdef void run(self, int job, int n_parts) noexcept nogil:
         """Do the parts of a job, with the threads that are there."""
-        cdef int part
         self.job = job
-        if self.n_threads < 2 or n_parts < 2:
-            for part in range(n_parts):
-                self.work(part)
-            return
-        offer(&self.team, n_parts)
-        self.work(0)
-        part = take(&self.team)
-        while part >= 0:
-            self.work(part)
-            done_with(&self.team)
-            part = take(&self.team)
-        await_all(&self.team, n_parts)
+        self.share(n_parts)
 
     cdef void work(self, int part) noexcept nogil:
         if self.job == COUNT_HEADS:

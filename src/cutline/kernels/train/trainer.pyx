@@ -17,9 +17,7 @@ import numpy as np
 from cutline.kernels.base.common cimport (
     NONE, grow, int64_t, memcpy, prefetch, uint8_t, uint32_t, uint64_t,
 )
-from cutline.kernels.base.team cimport (
-    Team, await_all, dismiss_all, done_with, next_part, offer, take,
-)
+from cutline.kernels.base.team cimport Led
 from cutline.kernels.train.beside cimport (
     Beside, Seen, Sum, add_beside, add_one, add_sum, divide_sums, free_beside, list_sums, make_beside,
     put_in_a_row, set_starts, sum_of,
@@ -79,7 +77,7 @@ cdef struct Part:
 
 
 @auto_pickle(False)
-cdef class Merger:
+cdef class Merger(Led):
     """Pieces with their counts, and the merges so far.
 
     Args:
@@ -105,7 +103,6 @@ cdef class Merger:
     cdef int64_t* heavy             # counts of HEAVY or more
     cdef Tokens tokens
     cdef Pairs pairs
-    cdef Team team
     cdef Part[MOST_THREADS] parts   # each with pieces of its own
     cdef readonly int n_parts       # threads that may take part
     cdef Py_ssize_t shared_places
@@ -207,21 +204,11 @@ cdef class Merger:
 
     cdef void run(self, int job, int n_parts) noexcept nogil:
         """Do the parts of a job, with the threads that are there."""
-        cdef int part
         self.job = job
-        if n_parts > 1:
-            offer(&self.team, n_parts)
-        self.work(0)
-        if n_parts > 1:
-            part = take(&self.team)
-            while part >= 0:
-                self.work(part)
-                done_with(&self.team)
-                part = take(&self.team)
-            if await_all(&self.team, n_parts):
-                # Other programs want the processors: alone for a while, each time for longer.
-                self.n_alone = self.alone
-                self.alone = min(4 * self.alone, 1 << 20)
+        if self.share(n_parts):
+            # Other programs want the processors: alone for a while, each time for longer.
+            self.n_alone = self.alone
+            self.alone = min(4 * self.alone, 1 << 20)
 
     cdef void work(self, int part) noexcept nogil:
         if self.job == LAY_OUT:
@@ -609,20 +596,6 @@ cdef class Merger:
             self.finished = True
             raise MemoryError(f"no memory after {self.tokens.n - N_BYTES} merges")
         return self.tokens.n - N_BYTES
-
-    def assist(self):
-        """Take part in what another thread's `advance` does, until `dismiss` is called."""
-        cdef int part
-        with nogil:
-            part = next_part(&self.team)
-            while part >= 0:
-                self.work(part)
-                done_with(&self.team)
-                part = next_part(&self.team)
-
-    def dismiss(self):
-        """Let the threads that assist go, now and whenever they come."""
-        dismiss_all(&self.team)
 
     def merges(self):
         """The merges so far: ids of left and right, uint32 (n, 2); how often each, int64 (n,)."""

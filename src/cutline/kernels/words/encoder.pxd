@@ -17,7 +17,7 @@ cdef class WordEncoder:
     cdef bint strips_start
     cdef int strips_end
     cdef Py_ssize_t most_characters
-    cdef readonly object changed_runs            # counts runs whose characters change one another; or None
+    cdef readonly object changed_runs   # counts those whose characters change one another; or None
     cdef object held                    # arrays that the model points to
     cdef list idle
     cdef OwnedWordState take(self)

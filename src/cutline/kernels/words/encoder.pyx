@@ -52,8 +52,8 @@ cdef class WordEncoder:
         ids: uint32, of each token.
         unk_id: the id of what is unknown.
         options: `prefixes`, `collapses`, `strips_end` of the reader; `changed_runs`: counts what
-                characters that change one another become (None: it is not known run by run); `strips_start`: slices do
-                not begin with white space; and of WordPiece
+            characters that change one another become (None: it is not known run by run);
+            `strips_start`: slices do not begin with white space; and of WordPiece
             `continuation` (bytes) and `most_characters`; of Unigram `scores` (float64), `fuses`
             `meta` (the bytes that META stands for) and `byte_ids` (uint32, shape (256,), or None).
     """

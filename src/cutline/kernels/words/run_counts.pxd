@@ -11,6 +11,9 @@ cdef void count_new_runs(
 cdef Py_ssize_t count_changed(
     WordState* state, Py_ssize_t start, Py_ssize_t end, bint prefixes
 ) noexcept nogil
+cdef Py_ssize_t ask_count(
+    const WordState* state, Py_ssize_t start, Py_ssize_t end, bint prefixes
+) noexcept with gil
 cdef Py_ssize_t count_closed_runs(
     const WordModel* model, WordState* state, Py_ssize_t first, Py_ssize_t last, bint prefixes
 ) noexcept nogil

@@ -159,7 +159,6 @@ cdef Py_ssize_t count_changed(
     Before it is a separator, or nothing; after it, a separator. UNKNOWN: it is not apart from what
     comes next, or its first characters may change with what is before it.
     """
-    cdef const Characters* text = &state.reader.text
     cdef Py_ssize_t at
     cdef uint8_t flags
     if flags_of(state, end - 1) & RIGHT:
@@ -172,10 +171,7 @@ cdef Py_ssize_t count_changed(
         if not flags & PAIR:
             break
         at += 1
-    start -= start > 0
-    return ask_count(
-        state, <const uint8_t*> text.data + start * text.kind, end - start, text.kind, prefixes
-    )
+    return ask_count(state, start - (start > 0), end, prefixes)
 
 
 cdef inline uint8_t flags_of(const WordState* state, Py_ssize_t at) noexcept nogil:
@@ -184,13 +180,18 @@ cdef inline uint8_t flags_of(const WordState* state, Py_ssize_t at) noexcept nog
 
 
 cdef Py_ssize_t ask_count(
-    const WordState* state, const void* run, Py_ssize_t n, int kind, bint prefixes
+    const WordState* state, Py_ssize_t start, Py_ssize_t end, bint prefixes
 ) noexcept with gil:
-    """Ask Python for the tokens of n characters; see count_changed."""
+    """Ask Python for the tokens of text[start:end], after which is a separator; or a status.
+
+    UNKNOWN: it is not apart from what comes next.
+    """
+    cdef const Characters* text = &state.reader.text
+    cdef const uint8_t* run = <const uint8_t*> text.data + start * text.kind
     cdef Py_ssize_t count
     try:
         count = (<object> state.changed_runs).count(
-            PyUnicode_FromKindAndData(kind, run, n), prefixes
+            PyUnicode_FromKindAndData(text.kind, run, end - start), prefixes
         )
         return count if count >= 0 else UNKNOWN
     except BaseException as error:
@@ -226,8 +227,8 @@ cdef Py_ssize_t count_runs(
 ) noexcept nogil:
     """Count the tokens from a place on, at which a text or a separator begins; or a status.
 
-    UNKNOWN: see count_closed_runs. Moves `place` to where runs near the end of the text are left, and what comes after those that
-    are known if no others are read.
+    UNKNOWN: see count_closed_runs. Moves `place` to where runs near the end of the text are left,
+    and what comes after those that are known if no others are read.
     """
     cdef Runs* runs = &state.runs
     cdef Py_ssize_t at = place[0], begun, run, first, count, total = 0

@@ -15,8 +15,7 @@ cdef class SliceCounts(TextStarts):
     cdef Py_ssize_t find_head(
         self, WordState* state, Py_ssize_t start, SliceHead* head
     ) noexcept nogil
-    cdef Py_ssize_t find_changed_head(self, SliceHead* head) noexcept nogil
-    cdef Py_ssize_t ask_closed(self, Py_ssize_t start, Py_ssize_t end) noexcept with gil
+    cdef Py_ssize_t find_changed_head(self, WordState* state, SliceHead* head) noexcept nogil
     cdef Py_ssize_t count_slice(
         self, WordState* state, Py_ssize_t start, Py_ssize_t end
     ) noexcept nogil

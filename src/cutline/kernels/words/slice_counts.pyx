@@ -7,15 +7,15 @@ Python is asked for slices of them.
 Guarded by tests/words/test_encoding.py.
 """
 
-from cpython.exc cimport PyErr_SetObject
 from cython cimport auto_pickle
 
 from cutline.kernels.base.common cimport (
-    INTERRUPTED, NO_MEMORY, NOT_FOUND, UNKNOWN, grow, uint32_t,
+    NO_MEMORY, NOT_FOUND, UNKNOWN, grow, uint32_t,
 )
 from cutline.kernels.words.char_map cimport WHITE
 from cutline.kernels.words.model cimport WordModel
 from cutline.kernels.words.reader cimport Reader, read_words, start_inside, start_reading
+from cutline.kernels.words.run_counts cimport ask_count
 from cutline.kernels.words.starts cimport (
     begins_entangled, is_joint, last_start, next_start, tokens_before,
 )
@@ -41,14 +41,14 @@ cdef class SliceCounts(TextStarts):
         head.start = self.after_white(start)
         head.first = self.first_start(state, head.start)
         if self.by_runs:
-            return self.find_changed_head(head)
+            return self.find_changed_head(state, head)
         if head.first == head.start and begins_entangled(&self.starts, head.first):
             # What is cut off at the start of a text is a part of it, where others precede it.
             head.first = next_start(&self.starts, head.first + 1)
         head.tokens = 0 if head.first == head.start else UNKNOWN
         return NO_MEMORY if head.first == NO_MEMORY else 0
 
-    cdef Py_ssize_t find_changed_head(self, SliceHead* head) noexcept nogil:
+    cdef Py_ssize_t find_changed_head(self, WordState* state, SliceHead* head) noexcept nogil:
         """The same where runs may have entangled characters.
 
         What is left of one may not be apart from what comes next: then no start is such a slice's.
@@ -58,21 +58,13 @@ cdef class SliceCounts(TextStarts):
         if head.first <= start or not self.has_entangled(start, head.first):
             return 0
         end = self.before_removed(start, head.first)
-        head.tokens = self.ask_closed(start, end) if end > start else 0
+        head.tokens = 0
+        if end > start:
+            head.tokens = ask_count(state, start, end, self.encoder.prefixes)
         if head.tokens == UNKNOWN:
             head.first = NOT_FOUND
             return 0
         return min(head.tokens, 0)
-
-    cdef Py_ssize_t ask_closed(self, Py_ssize_t start, Py_ssize_t end) noexcept with gil:
-        """Count the tokens of a slice that goes on with a separator, or UNKNOWN, INTERRUPTED."""
-        cdef Py_ssize_t count
-        try:
-            count = self.encoder.changed_runs.count(self.held[start:end], self.encoder.prefixes)
-            return count if count >= 0 else UNKNOWN
-        except BaseException as error:
-            PyErr_SetObject(type(error), error)
-            return INTERRUPTED
 
     cdef Py_ssize_t count_slice(
         self, WordState* state, Py_ssize_t start, Py_ssize_t end

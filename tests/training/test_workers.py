@@ -6,11 +6,12 @@ import threading
 import time
 from contextlib import closing, suppress
 from functools import partial
-from typing import Any, NoReturn
+from typing import Any
 
 import pytest
 
 from cutline.training.workers import Job, Workers
+from tests.alarms import StopError, alarm
 
 Done = list[int]
 
@@ -93,14 +94,11 @@ def test_what_is_not_begun_is_not_done_after_close() -> None:
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="the system has no such timer")
 def test_an_interrupt_at_any_place_leaves_no_thread_waiting() -> None:
-    def interrupt(*_: Any) -> NoReturn:
-        raise KeyboardInterrupt
-
-    before, kept = _thread._count(), signal.signal(signal.SIGALRM, interrupt)
-    try:
+    before = _thread._count()
+    with alarm():
         for number in range(300):
             workers = Workers[Done]([[], []])
-            with closing(workers), suppress(KeyboardInterrupt):
+            with closing(workers), suppress(StopError):
                 signal.setitimer(signal.ITIMER_REAL, 1e-5 * (1 + number))
                 try:
                     while True:
@@ -110,6 +108,4 @@ def test_an_interrupt_at_any_place_leaves_no_thread_waiting() -> None:
                             workers.wait(job)
                 finally:
                     signal.setitimer(signal.ITIMER_REAL, 0)
-    finally:
-        signal.signal(signal.SIGALRM, kept)
     assert _thread._count() == before

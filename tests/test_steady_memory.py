@@ -196,7 +196,7 @@ def resident_bytes() -> int:
     return pages * os.sysconf("SC_PAGE_SIZE")
 
 
-@short_or_long("n_calls", 2_000, 1_000_000)
+@short_or_long("n_calls", 500, 1_000_000)
 def test_memory_is_as_it_was_after_many_calls(n_calls: int, tmp_path: Path) -> None:
     allowed = 4_000_000 + 12 * n_calls
     grown = {}

@@ -33,6 +33,10 @@ class TextEncoder(Encoder):
         """Make a counter for the slices of a text."""
 
     @abstractmethod
+    def split_at(self, text: str, n: int) -> int:
+        """Find the longest prefix that fits."""
+
+    @abstractmethod
     def appender(self, text: str = "") -> Any:
         """Make a counter for a text that grows at its end."""
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from cutline.counting.recounted import RecountedAppender, RecountedPrepender
+from cutline.counting.till_limit import is_sure_to_exceed
 
 if TYPE_CHECKING:
     from cutline.special import SpecialFinder
@@ -54,6 +55,8 @@ class WithSpecial:
 
     def count_till_limit(self, text: str, limit: int) -> int | None:
         """Count the tokens, or return None if there are more than `limit`."""
+        if is_sure_to_exceed(text, limit, self.count, self._safe_points):
+            return None
         tokens = self.count(text)
         return tokens if tokens <= limit else None
 

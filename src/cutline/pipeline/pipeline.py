@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cutline.checks import plain_text
+from cutline.counting.till_limit import is_sure_to_exceed
 from cutline.kernels.words.splitting import count_pieces
 from cutline.normalizing import (
     Form,
@@ -44,6 +45,7 @@ __all__ = ["Pipeline"]
 
 _N_SPELLING = 2  # steps: what is written for U+2581, and for characters that are no tokens
 _KNOWN = 4096  # characters whose normal forms are kept
+_FEW = 4096  # characters
 
 
 class Pipeline:
@@ -103,6 +105,11 @@ class Pipeline:
         from cutline.pipeline.safe_points import SafePoints
 
         return SafePoints(self.spec)
+
+    def find_safe_points(self, text: str, begin: int) -> list[int]:
+        """List safe split points after `begin`."""
+        found: list[int] = self.safe_points.find(text, begin)
+        return found
 
     @cached_property
     def beginnings(self) -> "BeginsAnew | None":
@@ -211,6 +218,12 @@ class Pipeline:
         """Return the same for a text that begins at a safe split point."""
         if self._changes_all:
             return True
+        # What is changed often, is so at once: no step looks at all of the text before the next.
+        if len(text) > _FEW and self._changes_after(text[:_FEW]):
+            return True
+        return self._changes_after(text)
+
+    def _changes_after(self, text: str) -> bool:
         for step in self._steps_inside:
             if not step.keeps_slices(text):
                 return True
@@ -369,6 +382,9 @@ class Pipeline:
     def count_till_limit(self, encoder: TextEncoder, text: str, limit: int) -> int | None:
         """Count the tokens of a text, or return None if there are more than `limit`."""
         text = plain_text(text)
+        count = partial(self.count, encoder)
+        if is_sure_to_exceed(text, limit, count, self.find_safe_points, encoder.split_at):
+            return None
         if not self.changes(text):
             return encoder._count_normalized_till_limit(text, limit)
         total = self._count_pieces(encoder, text, at_start=True)

@@ -17,6 +17,8 @@ from cutline.text_encoder import TextEncoder
 __all__ = ["intervals", "split", "split_at"]
 
 _CHARACTERS_A_TOKEN = 8  # of the first window of `split_at`
+_LONG = 1 << 16  # characters
+_GROWTH = 4
 
 
 def _counter(pipeline: Pipeline, encoding: TextEncoder, text: str) -> SliceCounter:
@@ -44,39 +46,39 @@ def intervals(
 def split_at(pipeline: Pipeline, encoding: TextEncoder, text: str, n: int, start: int) -> int:
     """Find the longest slice that fits; see `Encoding.split_at`."""
     text, n, start = plain_text(text), index(n), index(start)
-    window, begin, bound = text, start, None
-    is_right = n >= 0 and 0 <= start <= len(text)
-    if is_right:
-        bound = pipeline.max_characters_of(encoding, n)
-        window, begin = text[start:] if bound is None else text[start : start + bound], 0
-    if not pipeline.changes(window):
-        found = cutting.split_at(encoding, window, n, begin)
-    elif is_right:
-        utf8_of(window, start)
-        found = _split_at_in_windows(pipeline, encoding, window, n)
-    else:
-        found = _counter(pipeline, encoding, window).split_at(begin, n)
-    return found + start - begin
+    if n < 0 or not 0 <= start <= len(text):
+        return cutting.split_at(encoding, text, n, start)  # which says what is wrong
+    bound = pipeline.max_characters_of(encoding, n)
+    stop = len(text) if bound is None else min(len(text), start + bound)
+    # Of a long text it takes time to say that nothing changes it.
+    if (bound is None and stop - start > _LONG) or pipeline.changes(window := text[start:stop]):
+        return _split_at_in_windows(pipeline, encoding, text, n, start, stop)
+    return start + cutting.split_at(encoding, window, n, 0)
 
 
-def _split_at_in_windows(pipeline: Pipeline, encoding: TextEncoder, text: str, n: int) -> int:
-    """Do it for a text that is changed: what is far beyond the cut takes no time."""
+def _split_at_in_windows(
+    pipeline: Pipeline, encoding: TextEncoder, text: str, n: int, start: int, stop: int
+) -> int:
+    """Find the longest slice up to `stop`: what is far beyond the cut takes no time."""
     width = _CHARACTERS_A_TOKEN * min(n, len(text)) + 256
     prefixes_of = partial(pipeline.prefixes_for, inside=False)
     while True:
-        width = pipeline.upper_bound.end_of_marks(text, width)  # of others no bound is known
-        part = text[:width]
+        # Among marks no bound is known.
+        end = min(stop, pipeline.upper_bound.end_of_marks(text, start + width))
+        part = text[start:end]
+        utf8_of(part, start)
         counter = _counter(pipeline, encoding, part)
         if (
-            width >= len(text)
+            end == stop
             or counter.settled > n
             or (
                 not isinstance(counter, SpelledCounter)
-                and pipeline.upper_bound.limit(encoding, text, n, prefixes_of) < width
+                and pipeline.upper_bound.limit(encoding, text[start:stop], n, prefixes_of)
+                < len(part)
             )
         ):
-            return counter.split_at(0, n)
-        width *= 4
+            return start + counter.split_at(0, n)
+        width = _GROWTH * len(part)
 
 
 def split(

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cutline.checks import plain_text, utf8_of
+from cutline.counting.till_limit import is_sure_to_exceed
 from cutline.errors import VocabularyError
 from cutline.kernels.encode.decode import ids_to_list
 from cutline.kernels.words.char_map import CharMap
@@ -466,6 +467,10 @@ class WordPipeline(Pipeline):
 
     def count_till_limit(self, encoder: TextEncoder, text: str, limit: int) -> int | None:
         """Count the tokens of a text, or return None if there are more than `limit`."""
+        text = plain_text(text)
+        count = partial(self.count, encoder)
+        if is_sure_to_exceed(text, limit, count, self.find_safe_points, encoder.split_at):
+            return None
         total = self.count(encoder, text)
         return total if total <= limit else None
 

@@ -17,6 +17,7 @@ from cutline.chunks import Chunk
 from cutline.counting import cutting, together, truncating
 from cutline.counting.limits import AlsoFits, further_limits
 from cutline.counting.recounted import RecountedAppender, RecountedPrepender
+from cutline.counting.till_limit import is_sure_to_exceed
 from cutline.counting.truncating import Boundary, Keep
 from cutline.errors import OffsetError
 from cutline.pretrained.side_files import ModelFacts
@@ -213,10 +214,12 @@ class WrappedTokenizer:
     def count_till_limit(self, text: str, limit: int) -> int | None:
         """Count the tokens, or return None if there are more than `limit`.
 
-        Cost: that of `count`, independent of the limit.
+        Cost: that of `count`, for no more of a long text than decides if it has safe split points.
         """
-        limit = checked_budget(limit, "limit")
-        tokens = self.count(text)
+        limit, text = checked_budget(limit, "limit"), _checked(text)
+        if is_sure_to_exceed(text, limit, self._count, self._safe_points):
+            return None
+        tokens = self._count(text)
         return tokens if tokens <= limit else None
 
     def count_batch(self, texts: Sequence[str], *, num_threads: int = 8) -> NDArray[np.int64]:
@@ -225,7 +228,7 @@ class WrappedTokenizer:
 
     def fits(self, text: str, max_tokens: int) -> bool:
         """Return whether a text has at most `max_tokens` tokens."""
-        return self.count(text) <= checked_budget(max_tokens)
+        return self.count_till_limit(text, checked_budget(max_tokens)) is not None
 
     def intervals(self, text: str) -> TextSlices:
         """Return a counter for the slices of a text; see `TextSlices` for the cost."""

@@ -225,7 +225,7 @@ def test_what_is_no_text_is_no_token(wrong: Any) -> None:
 
 @pytest.mark.parametrize("wrong", [b"a.md", None, 3, ["a.md"]])
 def test_what_names_no_document_is_refused(wrong: Any) -> None:
-    with pytest.raises(TypeError, match="document comes first, .* got"):
+    with pytest.raises(TypeError, match=r"document comes first, .* got"):
         cutline.chunker_for(wrong, enc, 9)
 
 

@@ -112,7 +112,9 @@ class Finder:
         else:
             # A file; one that is missing is reported when read.
             if self._output != STDOUT and os.path.isfile(name) and self._is_output(name):  # noqa: PTH113
-                self.unread.append((name, OSError(0, "is the file of --output, too, and would be lost")))
+                self.unread.append(
+                    (name, OSError(0, "is the file of --output, too, and would be lost"))
+                )
             else:
                 yield name
 

@@ -166,8 +166,6 @@ def test_what_is_no_spec_is_refused(spec: Any) -> None:
 def test_what_is_no_token_id_is_refused(tokens: Any) -> None:
     with pytest.raises(TypeError):
         enc.decode(tokens)
-    with pytest.raises(TypeError):
-        enc.decode_single_token_bytes(1.9)  # type: ignore[arg-type]
 
 
 INTEGERS: dict[str, Callable[[Any], object]] = {
@@ -176,6 +174,8 @@ INTEGERS: dict[str, Callable[[Any], object]] = {
     "limit of shorten: max_tokens": lambda n: cutline.shorten("a b", n).text,
     "limit of fits: max_tokens": lambda n: enc.fits("a b", n),
     "limit of split_at: n": lambda n: enc.split_at("a b", n),
+    "limit of a count: limit": lambda n: enc.count_till_limit("a b", n),
+    "one id: a token id": enc.decode_single_token_bytes,
     "budget of an item: min_tokens": lambda n: cutline.Item("a b", min_tokens=n).text,
     "cost of an item: overhead_tokens": lambda n: cutline.Item("a b", overhead_tokens=n).text,
     "chunks: chunk_size": lambda n: enc.split("a b", n),
@@ -221,6 +221,12 @@ def test_what_is_no_text_is_no_token(wrong: Any) -> None:
         enc.encode_single_token(wrong)
     for text in ("hello", b"hello", bytearray(b"hello"), memoryview(b"hello")):
         assert enc.encode_single_token(text) == 24912  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("wrong", [b"a.md", None, 3, ["a.md"]])
+def test_what_names_no_document_is_refused(wrong: Any) -> None:
+    with pytest.raises(TypeError, match=r"document comes first, .* got"):
+        cutline.chunker_for(wrong, enc, 9)
 
 
 @pytest.mark.parametrize("wrong", [b"{}", Path("a.ipynb"), None, {"nbformat": 4}])

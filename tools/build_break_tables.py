@@ -98,6 +98,20 @@ def indic_conjunct_break(package: Path) -> NDArray[np.uint32]:
     return found
 
 
+def vowels_without_blanks(package: Path) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Mark the letters for vowels before and after the consonants that they are read after.
+
+    Of Thai, Lao and their like, in which no blanks part words; those of Khmer and Burmese are
+    marks, which graphemes keep.
+    """
+    syllabic = package / "Indic_Syllabic_Category"
+    vowels = members(syllabic / "Vowel_Dependent") | members(syllabic / "Consonant_Medial")
+    vowels &= members(package / "Line_Break" / "Complex_Context")
+    vowels &= members(package / "General_Category" / "Other_Letter")
+    before = members(package / "Binary_Property" / "Logical_Order_Exception")
+    return before, vowels & ~before
+
+
 def properties(package: Path) -> NDArray[np.uint32]:
     """Join what the rules ask of a character into one number."""
     found = numbered(package, SENTENCE_BREAKS, "Sentence_Break")
@@ -114,6 +128,9 @@ def properties(package: Path) -> NDArray[np.uint32]:
             found[members(package / "General_Category" / category)] |= flag
     found[members(package / "Binary_Property" / "Terminal_Punctuation")] |= CLOSING
     found[[*map(ord, CLOSING_MARKS)]] |= CLOSING
+    before, after = vowels_without_blanks(package)
+    found[before] |= OPENING
+    found[after] |= CLOSING
     return found
 
 

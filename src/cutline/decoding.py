@@ -8,7 +8,7 @@ from functools import partial
 from operator import index, length_hint
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from cutline.errors import UnknownTokenError, shown_type
+from cutline.errors import UnknownTokenError, shown, shown_type
 from cutline.kernels.encode.decode import Decoder
 from cutline.threads import map_sized
 
@@ -167,6 +167,7 @@ class Decoding:
         """Return the bytes of one token, ordinary or special.
 
         Raises:
+            TypeError: it is no integer.
             UnknownTokenError: (a KeyError) the encoding has no such id; no id is negative, or
                 above 2**32 - 1.
 
@@ -178,6 +179,8 @@ class Decoding:
             return self._decoder.bytes_of(token)
         except (KeyError, OverflowError) as error:
             raise self._unknown_id(error) from None
+        except TypeError:
+            raise TypeError(f"a token id must be an integer, got {shown(token)}") from None
 
     def decode_tokens_bytes(self, tokens: Iterable[int]) -> list[bytes]:
         """Return the bytes of each token.

@@ -128,6 +128,52 @@ def test_keys_of_yaml_and_tables_of_toml_are_headings_and_stay_whole() -> None:
     assert structure.units == ((7, text.index("[[f")), (text.index("[[f"), len(text)))
 
 
+NAMED = {
+    "ini": ("[saw]\nteeth = 24\nname = rip\n", "name", "[saw]"),
+    "julia": ('"""\n    cut(x)\n"""\nfunction cut(x)\n    x / 2\nend\n', "x / 2", "function cut"),
+    "proto": ("// A saw.\nmessage Saw {\n  int32 teeth = 1;\n}\n", "int32", "message Saw"),
+    "r": ("#' Cut.\ncut <- function(x) {\n  x / 2\n}\n", "x / 2", "cut <- function"),
+}
+
+
+@pytest.mark.parametrize("language", NAMED)
+def test_a_definition_is_a_unit_with_what_describes_it(language: str) -> None:
+    text, inside, heading = NAMED[language]
+    before = {"proto": 'syntax = "proto3";\n\n', "ini": "a = 1\n"}.get(language, "a = 1\n\n")
+    structure = code_structure(before + text + text, language)
+    start, length = len(before), len(text)
+    assert structure.cuts("definition") == [start, start + length]
+    assert structure.units == ((start, start + length), (start + length, start + 2 * length))
+    assert structure.headings_at(start + text.index(inside)) == (heading,)
+
+
+def test_a_string_among_others_describes_nothing() -> None:
+    text = 'f(x) = x\n\nnames = [\n    "rip",\n    "coping",\n    "tenon",\n]\n"Alone."\n'
+    assert structure_cuts(text, "julia") == [
+        ("definition", "names = ["),
+        ("statement", '"coping",'),
+        ("statement", '"tenon",'),
+        ("definition", '"Alone."'),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "item"),
+    [
+        (
+            "yaml",
+            "a:\n  b:\n    - c: 1\n      d:\n        - 2\n        - 3\n    - c: 4\n",
+            "    - c: 1",
+        ),
+        ("xml", "<a>\n <b>\n  <c>\n   <d/>\n  </c>\n  <c>4</c>\n </b>\n</a>\n", "  <c>\n"),
+    ],
+)
+def test_items_of_several_lines_are_units(language: str, text: str, item: str) -> None:
+    start = text.index(item)
+    end = text.index(item[: item.index("c") + 1], start + 1)
+    assert (start, end) in code_structure(text, language).units
+
+
 DOCKERFILE = """\
 # syntax=docker/dockerfile:1
 ARG VERSION=3

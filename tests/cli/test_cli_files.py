@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Invoke
+from tests.cli.conftest import Command, Invoke
 
 
 @pytest.fixture
@@ -180,6 +180,22 @@ def test_output_in_the_folder_is_not_read(invoke: Invoke, folder: Path) -> None:
         result = invoke("chunk", "-o", folder / "chunks.jsonl", folder)
         assert (result.exit_code, result.stderr) == (0, "")
     rows = (folder / "chunks.jsonl").read_text().splitlines()
+    assert [json.loads(row)["text"] for row in rows] == list("cabz")
+
+
+def test_named_file_is_not_replaced_by_its_chunks(invoke: Invoke, folder: Path) -> None:
+    path = folder / "z.md"
+    result = invoke("chunk", "-o", path, path)
+    assert (result.exit_code, path.read_text()) == (1, "z")
+    assert result.stderr == f"cutline: {path}: is the file of --output, too, and would be lost\n"
+
+
+def test_file_that_standard_output_goes_to_is_not_read(command: Command, folder: Path) -> None:
+    with (folder / "zz.jsonl").open("wb") as chunks:
+        chunks.write(b"{}\n")
+        chunks.flush()
+        command("chunk", folder, stdout=chunks, capture_output=False)
+    _, *rows = (folder / "zz.jsonl").read_text().splitlines()
     assert [json.loads(row)["text"] for row in rows] == list("cabz")
 
 

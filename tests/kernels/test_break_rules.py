@@ -26,12 +26,31 @@ from tests.conftest import short_or_long
 from tests.texts import NAMED_TEXTS, random_texts
 
 CLOSING_MARKS = regex.compile("[%…・ー々ゝゞヽヾๆฯໆៗ་༌༔]|\\p{Terminal_Punctuation}")
+# Letters for vowels before and after their consonants, in scripts without blanks.
+VOWELS_BEFORE = regex.compile("[เ-ไເ-ໄᦵ-ᦷᦺꪵꪶꪹꪻꪼ]")
+VOWELS_AFTER = regex.compile("[ะาำๅະາຳຽᦰ-ᦴᦸᦹᦻ-ᧀꪱꪺꪽ]")
 REFERENCE = regex.compile(r"&#?[A-Za-z0-9]{1,30};")  # of HTML, to a character
 # One of each kind that the rules tell apart, with what they look for around it.
 SIGNS = (
     *("\r", "\n", "\x0b", "\u2028", "\x00", "a", "Z", "א", "1", "٣", "_", "'", '"', ".", ",", ":"),
     *(" ", "\u3000", "\u00a0", "\u0301", "\u200d", "\ufe0f", "\u00ad", "\u200c", "\u0903"),
-    *("カ", "ー", "あ", "中", "ก", "ำ", "가", "각", "\u1100", "\u1161", "\u11a8", "\u0600", "क"),
+    *(
+        "カ",
+        "ー",
+        "あ",
+        "中",
+        "ก",
+        "ำ",
+        "า",
+        "ໂ",
+        "가",
+        "각",
+        "\u1100",
+        "\u1161",
+        "\u11a8",
+        "\u0600",
+        "क",
+    ),
     *("\u094d", "ত", "\u09cd", "\u0bcd", "🇩", "🇪", "👩", "🏿", "❤", "😀", "(", ")", "«", "»", "-"),
     *("&", "#", ";", "&eacute;", "&#233;", "&" + "a" * 30 + ";", "&" + "a" * 31 + ";"),
     *("་", "།", "।", "؟", "።", "ๆ", "ᠵ"),
@@ -69,6 +88,8 @@ def words(text: str, start: int) -> list[int]:
             and ord(text[place - 1]) not in opening
             and ord(text[place]) not in closing
             and not CLOSING_MARKS.match(text[place])
+            and not VOWELS_BEFORE.match(text[place - 1])
+            and not VOWELS_AFTER.match(text[place])
             and not is_beside_reference(text, start, place)
         )
     ]

@@ -9,6 +9,7 @@ from cutline.chunking.chunker import Chunker
 from cutline.chunking.chunkers import TextChunker
 from cutline.chunking.document_chunkers import CodeChunker, DataChunker, MarkdownChunker
 from cutline.chunking.parsing import DATA
+from cutline.errors import shown_type
 
 if TYPE_CHECKING:
     from cutline.chunks import ChunkSize
@@ -228,7 +229,7 @@ def kind_of(path: str | os.PathLike[str]) -> str:
     >>> kind_of("a/b.PY"), kind_of("README.md"), kind_of("Makefile"), kind_of("notes")
     ('python', 'markdown', 'make', 'text')
     """
-    name = os.path.basename(path)  # noqa: PTH119 (loads pathlib)
+    name = os.path.basename(os.fsdecode(path))  # noqa: PTH119 (loads pathlib)
     before, dot, ending = name.lower().rpartition(".")
     if name in _KIND_OF_NAME or not dot:
         return _KIND_OF_NAME.get(name, TEXT)
@@ -302,6 +303,11 @@ def chunker_for(
     >>> chunker_for("python", "o200k_base", 256).language
     'python'
     """
+    if not isinstance(document, str | os.PathLike):
+        raise TypeError(
+            f"document comes first, a path or a name such as 'markdown', then the encoding: got "
+            f"{shown_type(document)}"
+        )
     named = _kind_named(document) if isinstance(document, str) else None
     kind = kind_of(document) if named is None else named
     if kind in (MARKDOWN, NOTEBOOK):

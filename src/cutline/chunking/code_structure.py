@@ -62,18 +62,19 @@ def code_structure(text: str, language: str) -> Structure:
     - "line": before other lines, but not inside strings and comments that span lines, nor
       before closing brackets.
 
-    Comments, decorators, attributes, annotations and signatures right above an element belong to
-    it, and so does one above a blank line that ends with a ruler, such as "# -----", and a title
-    of reStructuredText; blank lines belong to the element before them. Units and regions are the
-    definitions (functions, methods, classes, declarations) of several lines; comments and strings
-    of several lines are regions too. Kinds of regions are tree-sitter's, such as
-    "class_definition".
+    Comments, docstrings of Julia, decorators, attributes, annotations and signatures right above an
+    element belong to it, and so does one above a blank line that ends with a ruler, such as
+    "# -----", and a title of reStructuredText; blank lines belong to the element before them. Units
+    and regions are the definitions (functions, methods, classes, declarations) of several lines;
+    comments and strings of several lines are regions too, and items of YAML and elements of XML
+    are units. Kinds of regions are tree-sitter's, such as "class_definition".
 
     The headings of a place are the definitions around it, except those that begin there: a
     chunk that begins with a definition shows its name, and only one that begins further down
     needs it. A heading is the definition's first line up to the end of the name, without
     modifiers, such as ("class Tokenizer", "def encode"). Keys of YAML with lines below them, tables
-    of TOML, and stages and long instructions of a Dockerfile, are such definitions.
+    of TOML, sections of INI, and stages and long instructions of a Dockerfile, are such
+    definitions.
 
     Args:
         text: any text. If it does not parse, blocks that do are cut as if the others, which

@@ -8,12 +8,15 @@ from cutline.kernels.breaks.syntax_rows import (
     ATTRIBUTE,
     BODY,
     DEFINITION,
+    DOCSTRING,
     FUNCTION,
     HEAD,
+    ITEM,
     LABEL,
     NAMED,
     OPAQUE,
     PARAMETERS,
+    PERHAPS_NAMED,
     SEEN_THROUGH,
     SyntaxRows,
 )
@@ -44,6 +47,7 @@ _WHOLE_KINDS: Final = {
     DEFINITION: re.compile(
         rf"{_NAME}|module|namespace|definition|declaration|export|_item$"
         rf"|^table(?:_array_element)?$|^{_KEYED}$"  # of TOML; of YAML
+        r"|^(?:message|service|rpc)$"  # of protocol buffers
     ).search,
     FUNCTION: re.compile(r"function|method|constructor|procedure|subroutine").search,
 }
@@ -52,6 +56,9 @@ _ANY_KINDS: Final = {
     SEEN_THROUGH: re.compile(
         r"namespace|module|mod_item|preproc_if|linkage|package|^declarations$"
     ).search,
+    ITEM: re.compile(r"^(?:block_sequence_item|element)$").search,  # of YAML; of XML
+    DOCSTRING: re.compile(r"^(?:prefixed_)?string_literal$").search,  # of Julia
+    PERHAPS_NAMED: re.compile(r"^(?:block|section|binary_operator)$").search,
     HEAD: re.compile(r"^(?:section|signature)$").search,
     LABEL: re.compile(
         r"comment|haddock|(?:decorator|annotation|modifiers?|access_specifier|selectors)$"
@@ -59,10 +66,10 @@ _ANY_KINDS: Final = {
     ATTRIBUTE: re.compile(r"attribute|^unary_operator$").search,  # of Elixir: @doc
     BODY: re.compile(
         r"(?:^|_)(?:block|body|body_statement|suite|statements|compound_statement|statement_list|"
-        r"declaration_list|block_node|block_mapping|block_sequence|start_tag|end_tag|ETag)$"
+        r"declaration_list|block_node|block_mapping|block_sequence|start_tag|end_tag|ETag|section_name)$"
         r"|opening|closing"
     ).search,
-    OPAQUE: re.compile(r"string|comment|haddock|heredoc").search,
+    OPAQUE: re.compile(r"string|comment|haddock|heredoc|section_name").search,
 }
 
 

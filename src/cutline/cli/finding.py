@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
 import click
 
+from cutline.cli.output import STDOUT
 from cutline.cli.streams import STDIN, binary_stream
 
 if TYPE_CHECKING:
@@ -23,6 +24,8 @@ __all__ = ["Finder", "Selection", "finds_files", "names_in"]
 
 # Why a link leads nowhere: what it names is missing, or it leads to itself.
 _TO_NOTHING: Final = frozenset({ENOENT, ENOTDIR, ELOOP})
+
+_STDOUT_DESCRIPTOR: Final = 1
 
 # What pathspec calls the part of a match that is the end of a folder's name.
 _FOLDER_MARK: Final = "ps_d"
@@ -73,7 +76,8 @@ class Finder:
 
     Args:
         selection: which of them.
-        output: the output file, which is never one of them.
+        output: the output file, which is never one of them; nor is the one that standard output
+            is sent to.
 
     Attributes:
         unread: the names and folders that give no file, with the reason.
@@ -107,7 +111,12 @@ class Finder:
             yield from self._unless_none(name, found, "no file matches this pattern", n_unread)
         else:
             # A file; one that is missing is reported when read.
-            yield name
+            if self._output != STDOUT and os.path.isfile(name) and self._is_output(name):  # noqa: PTH113
+                self.unread.append(
+                    (name, OSError(0, "is the file of --output, too, and would be lost"))
+                )
+            else:
+                yield name
 
     def _unless_none(
         self, name: str, found: Iterator[str], problem: str, n_unread: int
@@ -115,7 +124,7 @@ class Finder:
         """Yield files but for the output; without any, and no other problem, note this one."""
         has_any = False
         for path in found:
-            if not _is_same(path, self._output):
+            if not self._is_output(path):
                 has_any = True
                 yield path
         if not has_any and len(self.unread) == n_unread:
@@ -160,6 +169,13 @@ class Finder:
         except OSError as error:
             if error.errno not in _TO_NOTHING:
                 self.unread.append((path, error))
+            return False
+
+    def _is_output(self, path: str) -> bool:
+        output = _STDOUT_DESCRIPTOR if self._output == STDOUT else self._output
+        try:
+            return os.path.samefile(path, output)  # noqa: PTH121 (either may be missing)
+        except OSError:
             return False
 
     def _takes(self, path: str) -> bool:
@@ -293,13 +309,6 @@ def _is_pattern(line: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _is_same(path: str, output: str) -> bool:
-    try:
-        return os.path.samefile(path, output)  # noqa: PTH121 (either may be missing)
-    except OSError:
-        return False
 
 
 def _patterns(

@@ -13,6 +13,9 @@ ATTRIBUTE: int
 BODY: int
 OPAQUE: int
 HEAD: int
+ITEM: int
+DOCSTRING: int
+PERHAPS_NAMED: int
 
 class SyntaxRows:
     def __new__(

@@ -32,6 +32,9 @@ cpdef enum:
     BODY = 128
     OPAQUE = 256                # a string or a comment
     HEAD = 512                  # a label across blank lines, if it holds nothing of what it heads
+    ITEM = 1024                 # kept whole, without a title
+    DOCSTRING = 2048            # a label, where it is a statement
+    PERHAPS_NAMED = 4096        # a definition, if what it begins or ends with says so
 
 
 @cython.internal
@@ -40,6 +43,7 @@ cdef class Siblings:
 
     cdef int depth              # of cuts between them
     cdef bint is_definition, in_function  # the node is a definition, or inside a function
+    cdef bint are_statements    # the node is the root, or a block
     cdef Py_ssize_t count       # of its named children
     cdef str kind               # of the last child that begins a line
     cdef object field
@@ -50,12 +54,13 @@ cdef class Siblings:
 
 
 cdef Siblings siblings_of(
-    int depth, bint is_definition, bint in_function, Py_ssize_t count
+    int depth, bint is_definition, bint in_function, bint are_statements, Py_ssize_t count
 ):
     cdef Siblings made = Siblings.__new__(Siblings)
     made.depth = depth
     made.is_definition = is_definition
     made.in_function = in_function
+    made.are_statements = are_statements
     made.count = count
     made.kind = ""
     made.first = made.last = made.label = made.label_end = -1
@@ -86,7 +91,7 @@ cdef class SyntaxRows:
     cdef object kinds, ruler_at, title_of
     cdef bytearray joined       # rows that belong to the row above
     cdef bytearray labels       # rows of labels
-    cdef list span_ends         # the last rows of the spans that are open, outer first
+    cdef list spans             # the first and last rows of those that are open, outer first
     cdef Py_ssize_t row, indent, n_rows  # the current line
     cdef Py_ssize_t n_nodes
 
@@ -102,14 +107,14 @@ cdef class SyntaxRows:
         self.n_rows = len(lines)
         self.joined = bytearray(self.n_rows + 2)
         self.labels = bytearray(self.n_rows + 2)
-        self.span_ends = []
+        self.spans = []
         self.row = -1
 
     def collect(self, tree):
         """Walk the tree. Cost: linear in the nodes whose parent has several lines."""
         cdef object cursor = tree.walk(), node
         cdef Siblings inner
-        cdef list levels = [siblings_of(0, False, False, self.n_elements(tree.root_node))]
+        cdef list levels = [siblings_of(0, False, False, True, self.n_elements(tree.root_node))]
         if not cursor.goto_first_child():
             return
         while levels:
@@ -155,7 +160,7 @@ cdef class SyntaxRows:
         cdef Py_ssize_t first, column, last, end_column
         cdef str kind = node.type
         cdef int bits = self.kinds[kind]
-        cdef bint begins, is_element, is_definition, is_head
+        cdef bint begins, is_element, is_definition, is_head, is_label
         first, column = node.start_point
         last, end_column = node.end_point
         if end_column == 0 and last > first:
@@ -163,10 +168,14 @@ cdef class SyntaxRows:
         # On broken code, some grammars report rows past the last line.
         first, last = min(first, self.n_rows - 1), min(last, self.n_rows - 1)
         begins = self.begins_line(first, column)
-        if bits & BODY and begins and is_named_block(node, kind):
+        if bits & PERHAPS_NAMED and begins and is_named(node, kind):
             bits = NAMED | DEFINITION
         is_head = bits & HEAD and begins and is_head_alone(node)
-        if bits & LABEL or is_head or bits & ATTRIBUTE and begins and self.has_mark():
+        is_label = (
+            bits & LABEL or bits & ATTRIBUTE and begins and self.has_mark()
+            or bits & DOCSTRING and begins and level.are_statements
+        )
+        if is_label or is_head:
             if begins:
                 self.take_label(level, first, last, is_head)
             if last > first:
@@ -197,7 +206,7 @@ cdef class SyntaxRows:
             depth = UNCUT   # never prefer a cut inside a signature
         return siblings_of(
             depth, is_definition or level.is_definition and not bits & BODY, in_function,
-            node.named_child_count,
+            bits & BODY, node.named_child_count,
         )
 
     cdef Py_ssize_t indent_at(self, Py_ssize_t start) noexcept:
@@ -299,6 +308,8 @@ cdef class SyntaxRows:
             self.units.append((start, last))
             self.titles.append((start, last, self.title_of(node)))
             self.regions.append((start, last, kind))
+        elif bits & ITEM and last > first:
+            self.units.append((self.claim(start, last), last))
         return level.is_unit
 
     cdef int take_opaque(self, Py_ssize_t first, Py_ssize_t last, str kind) except -1:
@@ -309,22 +320,35 @@ cdef class SyntaxRows:
         return 0
 
     cdef Py_ssize_t claim(self, Py_ssize_t first, Py_ssize_t last) except -1:
-        """Open a span. Returns its first row, moved past open spans that end inside it."""
-        cdef list ends = self.span_ends
-        cdef Py_ssize_t end
-        while ends:
-            end = ends[len(ends) - 1]
+        """Open a span. Returns its first row, moved past open spans that end inside it.
+
+        Not past those that lie inside: a comment above a definition is a span of its own.
+        """
+        cdef list spans = self.spans
+        cdef Py_ssize_t start, end
+        while spans:
+            start, end = spans[len(spans) - 1]
             if end >= first and end >= last:
                 break
-            first = max(first, end + 1)
-            ends.pop()
-        ends.append(last)
+            if start < first:
+                first = max(first, end + 1)
+            spans.pop()
+        spans.append((first, last))
         return first
 
 
-cdef bint is_named_block(object node, str kind) except -1:
-    """Whether a block begins with its name, as those of HCL: it is no body, it has one."""
-    return kind == "block" and node.named_child_count > 1 and node.child(0).type == "identifier"
+cdef bint is_named(object node, str kind) except -1:
+    """Whether a node of a kind that may be a definition is one.
+
+    A block that begins with its name, as those of HCL, is no body, it has one; a section of INI
+    begins with its name, too; in R what is assigned may be a function.
+    """
+    cdef Py_ssize_t count = node.named_child_count
+    if kind == "block":
+        return count > 1 and node.child(0).type == "identifier"
+    if kind == "section":
+        return count > 1 and node.child(0).type == "section_name"
+    return count > 1 and node.named_child(count - 1).type == "function_definition"
 
 
 cdef bint is_head_alone(object node) except -1:

@@ -79,10 +79,10 @@ cdef enum:
 
 cdef enum:
     PICTOGRAPHIC = 1 << 15
-    OPENING = 1 << 16           # brackets and quotes that open
+    OPENING = 1 << 16           # brackets and quotes that open, and vowels written before consonants
     LETTER = 1 << 17            # letters and numbers
     UPPER_CASE = 1 << 18
-    CLOSING = 1 << 19           # brackets and quotes that close, dashes, commas and the like
+    CLOSING = 1 << 19           # brackets and quotes that close, dashes, commas, vowels written after
     SPACE = 1 << 20
     PHRASAL = 1 << 21           # of scripts with blanks between phrases alone
 

@@ -7,7 +7,7 @@ from cpython.buffer cimport (
     PyBUF_WRITABLE, PyBuffer_FillInfo, PyBuffer_Release, PyObject_GetBuffer,
 )
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
-from cpython.number cimport PyNumber_Index
+from cpython.number cimport PyIndex_Check, PyNumber_Index
 from cpython.unicode cimport (
     PyUnicode_AsUTF8AndSize, PyUnicode_Check, PyUnicode_CheckExact, PyUnicode_Find,
     PyUnicode_FromObject, PyUnicode_GET_LENGTH,
@@ -616,6 +616,7 @@ cdef class Encoder:
             The count, or None where it exceeds the limit.
 
         Raises:
+            TypeError: the limit is no integer.
             ValueError: the limit is negative.
 
         Cost: linear in the part of the text that makes limit + 1 tokens.
@@ -625,6 +626,8 @@ cdef class Encoder:
         >>> enc.count_till_limit("hello world", 2), enc.count_till_limit("hello world", 1)
         (2, None)
         """
+        if isinstance(limit, bool) or not PyIndex_Check(limit):
+            raise TypeError(f"limit must be an integer, got {limit!r}")
         limit = PyNumber_Index(limit)
         if limit < 0:
             raise ValueError(f"limit must be 0 or more, got {limit}")

@@ -12,8 +12,8 @@ from cutline.pipeline.longest_fit import longest_fit_by_prefixes
 from cutline.pipeline.pipeline import Pipeline
 from cutline.pipeline.slice_counter import SliceCounter
 from cutline.pipeline.upper_bound import UpperBound
-from tests.pipeline.characters import make_document
 from cutline.pipeline.words import WordPipeline
+from tests.pipeline.characters import make_document
 from tests.pipeline.families import added, build
 from tests.words.tokenizers_of import tokenizer_of
 

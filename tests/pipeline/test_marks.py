@@ -44,9 +44,10 @@ KINDS: dict[str, Callable[[], Any]] = {
         )
         for kind in ("WordPiece", "Unigram", "Unigram with bytes")
         for name in (
-            *("NFC, bert", "NFC, metaspace first", "NFKC, Lowercase", "deberta", "xlm-r"),
+            *("NFC, bert", "NFKC, Lowercase", "deberta", "xlm-r"),
             *("albert", "rembert", "several replaced", "classes replaced"),
-            "deberta, of transformers 5",
+            *("deberta, of transformers 5", "metaspace, strip at the end"),
+            *("stripped, with white space in words", "NFC, metaspace first"),
         )
         for added in ([], ADDED)
     },
@@ -57,7 +58,7 @@ def random_text(rng: random.Random, n: int) -> str:
     marks = rng.sample(MARKS + OTHERS, rng.choice((1, 2, 4, 12)))
     text = ""
     while len(text) < n:
-        text += rng.choice(("a", "e ", "\u00e9", "=", "<x>", "<y>", "\ufdfa", "\u1100"))
+        text += rng.choice(("a", "e ", " ", "\u00e9", "=", "<x>", "<y>", "\ufdfa", "\u1100"))
         text += "".join(rng.choices(marks, k=rng.choice((0, 0, 2, 50, n))))
     return text[:n]
 

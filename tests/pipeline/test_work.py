@@ -1,6 +1,7 @@
 """Cuts of texts without safe split points: how much text is counted, which no clock disturbs."""
 
 import random
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -11,8 +12,10 @@ from cutline.pipeline.longest_fit import longest_fit_by_prefixes
 from cutline.pipeline.pipeline import Pipeline
 from cutline.pipeline.slice_counter import SliceCounter
 from cutline.pipeline.upper_bound import UpperBound
+from cutline.pipeline.words import WordPipeline
 from tests.pipeline.characters import make_document
 from tests.pipeline.families import added, build
+from tests.words.tokenizers_of import tokenizer_of
 
 tokenizers = pytest.importorskip("tokenizers", reason="the oracle of these tests")
 
@@ -42,6 +45,24 @@ DROPPING = (  # or merging, or marking
     *("clip", "words led by blanks", "subwords"),
 )
 TOKENS = 64
+
+
+@pytest.fixture
+def counted_words(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The same for models that encode words apart."""
+    lengths: list[int] = []
+    for name in ("count_normalized", "count_kept", "count", "_count_pieces"):
+        monkeypatch.setattr(WordPipeline, name, _noting(getattr(WordPipeline, name), lengths))
+    return lengths
+
+
+def _noting(count: Any, lengths: list[int]) -> Any:
+    def noted(self: WordPipeline, *given: Any, **options: Any) -> int:
+        lengths.append(len(given[-1]))
+        found: int = count(self, *given, **options)
+        return found
+
+    return noted
 
 
 @pytest.fixture
@@ -254,3 +275,96 @@ def test_marks_in_a_word_that_is_marked_are_not_all_tried(family: str, counted: 
     marks = random.Random(family).choices("\u064b\u064c\u064d\u0653\u0654\u0670", k=2_000)
     encoding.split_at("\u0627" + "".join(marks), 16)
     assert sum(length > 1_000 for length in counted) <= 20
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["metaspace, strip at the end", "stripped, with white space in words", "NFC, metaspace first"],
+)
+@pytest.mark.parametrize("kind", ["Unigram", "Unigram with bytes"])
+def test_chunks_of_marks_take_linear_work_where_texts_are_stripped_or_led(
+    kind: str, name: str, counted_words: list[int]
+) -> None:
+    encoding = cutline.Encoding.from_tokenizers(tokenizer_of(kind, name, random.Random(5)))
+
+    def work(marks: str) -> int:
+        counted_words.clear()
+        encoding.split("e" + marks, TOKENS)
+        return sum(counted_words)
+
+    several = "".join(random.Random(name).choices("\u0301\u0323\u0302\u0327", k=6_000))
+    for marks in ("\u0301" * 6_000, several, "\u0301" * 3_000 + "\u0323" * 3_000):
+        assert work(marks) <= 4 * max(work(marks[2_000:4_000]), 20 * 2_000)
+
+
+@pytest.mark.parametrize("name", ["deberta", "t5", "metaspace, strip at the end"])
+@pytest.mark.parametrize("part", ["a", "e\u0301", "the\u0600", "<x>", "<x>   ", "<x", "\ufdfa"])
+def test_chunks_do_so_among_tokens_in_stripped_texts(
+    part: str, name: str, counted_words: list[int]
+) -> None:
+    tokenizer = tokenizer_of("Unigram", name, random.Random(5))
+    tokenizer.add_tokens(added("<x>", normalized=True))
+    encoding = cutline.Encoding.from_tokenizers(tokenizer)
+    text = part * (3_000 // len(part))
+    encoding.split(text, TOKENS)
+    assert sum(counted_words) <= 200 * len(text)
+
+
+@pytest.mark.parametrize(
+    ("way", "part"),
+    [
+        *(("appender", part) for part in ("x-", "e\u0301", "the\u0600", "<x>", "<x>   ", "<x")),
+        *(("prepender", part) for part in ("e\u0301", "ab", "<x>", "<x>   ")),
+    ],
+)
+@pytest.mark.parametrize("name", ["deberta", "t5", "metaspace, strip at the end"])
+def test_texts_grow_among_tokens_in_stripped_texts(
+    part: str, name: str, way: str, counted_words: list[int]
+) -> None:
+    tokenizer = tokenizer_of("Unigram", name, random.Random(5))
+    tokenizer.add_tokens(added("<x>", normalized=True))
+    grown: Any = getattr(cutline.Encoding.from_tokenizers(tokenizer), way)()
+    text = part * (3_000 // len(part))
+    for one in text if way == "appender" else text[::-1]:
+        grown.append(one) if way == "appender" else grown.prepend(one)
+        assert grown.count >= 0
+    assert sum(counted_words) <= 200 * len(text)
+
+
+OVERLAPS = ("stripped", "qwen 2.5", "precompiled", "single words", "blanks as letters")
+
+
+@pytest.mark.parametrize("family", OVERLAPS[:-1])
+@pytest.mark.parametrize("text", ["x" + 1_500 * " " + "x", 1_000 * "ab", 500 * "e\u0301 "])
+def test_slices_with_one_end_are_counted_together(
+    family: str, text: str, counted: list[int]
+) -> None:
+    """What overlaps a chunk may be a long word, or many blanks that are no token."""
+    encoding = cutline.Encoding.from_tokenizers(build(family))
+    counter, end, rng = encoding.intervals(text), len(text) - 1, random.Random(family)
+    places = sorted(rng.sample(range(end), k=400), reverse=True)
+    if not hasattr(counter, "_counts_to"):
+        pytest.skip("nothing changes the text")
+    assert counter.total >= 0  # what counts are looked up in is made
+    counted.clear()
+    found = [*counter._counts_to(end, places)]
+    work = sum(counted)
+    assert found == [counter.count(place, end) for place in places]
+    assert work <= 64 * len(text)
+
+
+@pytest.mark.parametrize("family", OVERLAPS)
+def test_overlaps_are_the_longest_that_fit(family: str) -> None:
+    tokenizer = build(family)
+    encoding = cutline.Encoding.from_tokenizers(tokenizer)
+
+    def count(text: str) -> int:
+        return len(tokenizer.encode(text, add_special_tokens=False).ids)
+
+    for text in ("x" + 300 * " " + "x", 300 * "ab", 100 * "e\u0301 "):
+        chunks = encoding.split(text, 40, 20)
+        for one, next_one in pairwise(chunks):
+            shared = range(next_one.start_index, one.end_index)
+            assert all(count(text[at : one.end_index]) <= 20 for at in shared)
+            if next_one.start_index > one.start_index + 1:
+                assert count(text[next_one.start_index - 1 : one.end_index]) > 20

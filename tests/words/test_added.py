@@ -11,6 +11,7 @@ import cutline
 from cutline.errors import VocabularyError
 from cutline.pipeline import parts
 from cutline.pipeline.words import WordPipeline
+from tests.grown import settle_at_once
 from tests.words.tokenizers_of import tokenizer_of
 
 tokenizers = pytest.importorskip("tokenizers", reason="the oracle of these tests")
@@ -266,3 +267,48 @@ def test_no_longer_text_has_fewer_tokens_than_least(kind: str) -> None:
                 least.append(growing.least)
             assert all(few <= min(counts[at:]) for at, few in enumerate(least))
             assert kind == "WordPiece" or least[-1] > counts[-1] // 2
+
+
+STRIPPED = (
+    *("deberta", "deberta, with white space in words", "deberta, of transformers 5", "t5"),
+    *("metaspace, strip at the end", "stripped, with white space in words"),
+)
+FLAGS: tuple[dict[str, bool], ...] = ({}, {"lstrip": True, "rstrip": True}, {"single_word": True})
+
+
+@pytest.mark.parametrize("flags", FLAGS, ids=str)
+@pytest.mark.parametrize("name", STRIPPED)
+@pytest.mark.parametrize("kind", ["WordPiece", "Unigram"])
+def test_tokens_in_texts_that_are_stripped(
+    kind: str, name: str, flags: dict[str, bool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """White space before a token is not at the end of the text."""
+    settle_at_once(monkeypatch)
+    rng = random.Random(f"{kind} {name} {flags}")
+    tokenizer = tokenizer_of(kind, name, rng)
+    tokenizer.add_tokens([AddedToken("<x>", normalized=True, **flags)])
+    encoding = cutline.Encoding.from_tokenizers(tokenizer)
+
+    def count(text: str) -> int:
+        return len(tokenizer.encode(text, add_special_tokens=False).ids)
+
+    for _ in range(20):
+        pool = ["<x>", *rng.sample(["<", " ", "  ", "\n", "\x85", "a", "e\u0301", "\ufdfa"], 4)]
+        text = "".join(rng.choices(pool, k=rng.choice((10, 90))))
+        counter, n = encoding.intervals(text), len(text)
+        start = rng.choice((0, rng.randrange(n)))
+        counts = {end: count(text[start:end]) for end in range(start, n + 1)}
+        assert {end: counter.count(start, end) for end in counts} == counts, ascii(text)
+        for budget in (0, 2, rng.randint(0, max(counts.values()))):
+            want = max(end for end, tokens in counts.items() if tokens <= budget)
+            assert counter.split_at(start, budget) == want, (ascii(text), start, budget)
+        appender, prepender = encoding.appender(), encoding.prepender()
+        for at in range(n):
+            appender.append(text[at])
+            prepender.prepend(text[n - 1 - at])
+            assert appender.count == count(text[: at + 1]), ascii(text[: at + 1])
+            assert prepender.count == count(text[n - 1 - at :]), ascii(text[n - 1 - at :])
+        appender.truncate(n // 2)
+        prepender.truncate(n // 2)
+        assert appender.count == count(text[: n // 2]), ascii(text)
+        assert prepender.count == count(text[n - n // 2 :]), ascii(text)

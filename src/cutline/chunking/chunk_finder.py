@@ -308,6 +308,9 @@ class ChunkFinder:
                 tails = self._own._count_tails(places[-1] - 1, end)
                 yield from map(int, tails[end - 1 - np.array(places[first:])])
                 return
+            if first and hasattr(self._own, "_counts_to"):
+                yield from self._own._counts_to(end, places[first:])
+                return
             spans = [(place, end) for place in places[first : first + _AT_ONCE]]
             yield from self._own.count_many(spans)
 

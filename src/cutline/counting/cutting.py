@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import takewhile
 from operator import index
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -22,11 +23,14 @@ if TYPE_CHECKING:
 
     from cutline.counting.limits import Limit
 
-__all__ = ["BOUNDARIES", "split", "split_at", "split_by_counting"]
+__all__ = ["BOUNDARIES", "counts_to", "split", "split_at", "split_by_counting"]
 
 CountTails: TypeAlias = "Callable[[int, int], NDArray[np.int64]]"
 """From the ends of a slice to the counts of `text[at:end]` for each character after its start, the
 last one first."""
+
+CountsTo: TypeAlias = Callable[[int, Iterable[int]], Iterator[int]]
+"""From the end of slices and where they begin, which falls, to their counts."""
 
 CutSlices: TypeAlias = Callable[[int, int, int, int], memoryview]
 """From start and end of the slice before, size and overlap to the next rows."""
@@ -90,7 +94,7 @@ def split_by_counting(
         limits: each chunk fits them, too; the overlap is counted in the tokens of the first.
 
     Cost: a `split_at` and a count per chunk; with overlap, a count per character of it, unless an
-        `IntervalCounter` counts all of these at once.
+        `IntervalCounter` counts all of these at once, or the text grows at its beginning.
     """
     chunk_size, chunk_overlap = checked_sizes(chunk_size, chunk_overlap)
     own = counter = count_slices(text)
@@ -132,10 +136,16 @@ def _farthest_overlap(counter: SliceCounter, start: int, end: int, overlap: int)
         # Estimate from the chunk's characters per token, plus a quarter.
         width = 5 * overlap * (end - start) // (4 * max(counter.count(start, end), 1)) + 8
         return _farthest_by_tails(count_tails, start, end, overlap, width)
-    farthest = end
-    while farthest - 1 > start and counter.count(farthest - 1, end) <= overlap:
-        farthest -= 1
-    return farthest
+    counts = counts_to(counter, end, range(end - 1, start, -1))
+    return end - sum(1 for _ in takewhile(lambda tokens: tokens <= overlap, counts))
+
+
+def counts_to(counter: SliceCounter, end: int, places: Iterable[int]) -> Iterator[int]:
+    """Count the slices from each place to an end, lazily; the places fall."""
+    count_all: CountsTo | None = getattr(counter, "_counts_to", None)
+    if count_all is not None:
+        return count_all(end, places)
+    return (counter.count(place, end) for place in places)
 
 
 def _farthest_by_tails(

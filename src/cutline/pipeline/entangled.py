@@ -127,9 +127,8 @@ class _Window:
             return end
         # A token lies across the start of the stretch, or one ends there.
         place, _ = self._prefixes.of(start)
-        sure = place - pipeline.longest_token
-        normalized = self._prefixes.normalized[:place]
-        before = WordIntervals(pipeline.kernel, normalized, is_plain=True)
+        before, cut_off = self._counter_of(self._prefixes.normalized[:place])
+        sure = place - cut_off - pipeline.longest_token
         least = bisect_left(range(n), True, key=lambda m: before.split_at(0, m) > sure)
         longest = cover.longest_with(marks)
         return start + most_marks(written, steps, cover.least_tokens, longest, n - least)
@@ -144,8 +143,7 @@ class _Window:
         """
         text, pipeline = self._prefixes.normalized, self._pipeline
         strip = pipeline.rules.last_strip
-        cut_off = len(text) - len(text.lstrip(SPACE)) if strip.left and self._begins else 0
-        counter = WordIntervals(pipeline.kernel, text[cut_off:], is_plain=True)
+        counter, cut_off = self._counter_of(text)
         fits = cut_off + counter.split_at(0, n)
         bounds = []
         if fits < len(text):
@@ -160,6 +158,17 @@ class _Window:
         # White space at the end is cut off.
         white_end = len(text) - len(text[fits:].lstrip(SPACE))
         return fits, max(min(bounds), white_end + 1) if white_end < len(text) else None
+
+    def _counter_of(self, normalized: str) -> tuple[WordIntervals, int]:
+        """Return what counts a beginning of the normal form, and what is cut off at its start.
+
+        Where white space of the given text is, a word gets the same prefix instead; and only what
+        begins a slice can begin with a word that gets none elsewhere.
+        """
+        strip = self._pipeline.rules.last_strip
+        kept = normalized.lstrip(SPACE) if strip.left and self._begins else normalized
+        counter = WordIntervals(self._pipeline.kernel, kept, is_plain=True)
+        return counter, len(normalized) - len(kept)
 
     def _has_at_most(self, n: int, end: int, fits: int, bound: int | None) -> bool:
         """Whether a prefix has at most n tokens."""

@@ -11,6 +11,7 @@ from cutline.counting.recounted import Settled
 from cutline.normalizing import SPACE
 from cutline.pipeline.added import AddedFinder
 from cutline.pipeline.pipeline import Pipeline
+from cutline.spec import AddedToken
 
 __all__ = ["are_plain", "sections_at_end", "settled_sections"]
 
@@ -41,6 +42,7 @@ class _Rules:
         tokens = ordinary.texts
         self.strips_left = any(one.lstrip for one in tokens.values())
         self._strips_right = any(one.rstrip for one in tokens.values())
+        self._end_white = any(text[-1] in SPACE for text in finder.texts)
         self.longest = max(map(len, finder.texts))
 
     def first_apart(self, text: str) -> int:
@@ -53,9 +55,11 @@ class _Rules:
                     across.update(range(start + 1, start + len(written)))
                     start = text.find(written, start + 1)
         for at in range(self.longest, len(text)):
-            strips = (self.strips_left and text[at - 1] in SPACE) or (
-                self._strips_right and text[at] in SPACE
-            )
+            strips_left = self.strips_left and text[at - 1] in SPACE
+            if text[at] in SPACE:
+                strips = strips_left or self._strips_right
+            else:  # what is before it is white space alone
+                strips = strips_left and self._end_white
             if not strips and at not in across:
                 return at
         return 0
@@ -160,15 +164,24 @@ class SectionsAtEnd:
         section: the settled end of what precedes the first added token that is settled.
         first: the first character of what is settled.
         reach: see `Settled`.
+        strips: that begins a token that strips the white space before it.
     """
 
     def __init__(
-        self, rules: _Rules, tokens: int, section: Settled, first: str = "", reach: int = 1
+        self,
+        rules: _Rules,
+        tokens: int,
+        section: Settled,
+        first: str = "",
+        reach: int = 1,
+        *,
+        strips: bool = False,
     ) -> None:
         self._rules = rules
         self._around = "", first
         self._tokens = tokens
         self._section = section
+        self._strips = strips
         self.reach = reach
         self.gap = section.gap
         self.least = tokens + section.least
@@ -186,39 +199,49 @@ class SectionsAtEnd:
         def hides(at: int) -> int:  # what strips blanks may begin in a match that is no token
             return begin + rules.finder.hides(more[begin:], at - begin)
 
-        starts = [begin + start for start, _, token in sections if token is not None]
-        if starts:
-            place = next((at for at in starts if hides(at) == at), 0)
-            return self._settle_from(more, place) if place else None
-        place = begin
+        found = [(begin + start, token) for start, _, token in sections if token is not None]
+        if found:
+            place, token = next((one for one in found if hides(one[0]) == one[0]), (0, None))
+            return self._settle_from(more, place, token) if token is not None else None
+        place, kept = begin, self._kept(more)
         for _ in range(_TRIES):
-            settled = self._section.settle(more[place:])
+            settled = self._section.settle(kept[place:]) if place < len(kept) else None
             if settled is None:
                 return None
-            length, section = settled
-            place = len(more) - length
+            section = settled[1]
+            place = len(kept) - settled[0]
             if hides(place) == place:
+                length = len(more) - place
                 return length, SectionsAtEnd(rules, self._tokens, section, more[place], place)
             while place < len(more) and hides(place) < place:
                 place += 1
         return None
 
-    def _settle_from(self, more: str, place: int) -> "tuple[int, SectionsAtEnd] | None":
+    def _settle_from(
+        self, more: str, place: int, token: AddedToken
+    ) -> "tuple[int, SectionsAtEnd] | None":
         """Settle an added token that begins at a place, and what is after it."""
         rules = self._rules
         tokens = self._count(more[place:], more[place - 1])
         if tokens is None:
             return None
-        return len(more) - place, SectionsAtEnd(rules, tokens, rules.begin(), more[place], place)
+        return len(more) - place, SectionsAtEnd(
+            rules, tokens, rules.begin(), more[place], place, strips=token.lstrip
+        )
+
+    def _kept(self, text: str) -> str:
+        """Return what is left of the text before what is settled."""
+        return text.rstrip(SPACE) if self._strips else text
 
     def count_with(self, rest: str) -> int | None:
         """Count the tokens of the text if it begins like this; None: not known."""
         return self._count(rest, "")
 
     def _count(self, rest: str, before: str) -> int | None:
-        around = before, self._around[1]
+        kept = self._kept(rest)
+        around = before, rest[len(kept) : len(kept) + 1] or self._around[1]
         tokens = self._rules.count_sections(
-            rest, self._section.count_with, around=around, at_end=True
+            kept, self._section.count_with, around=around, at_end=True
         )
         return None if tokens is None else self._tokens + tokens
 

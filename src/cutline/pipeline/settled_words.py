@@ -168,7 +168,7 @@ class _SettledForm:
 
 
 class _NormalWords:
-    """What is settled of a normalized text without added tokens, from which nothing is cut off.
+    """What is settled of a normalized text without added tokens.
 
     Args:
         words: has read it.
@@ -208,18 +208,16 @@ def settled_words(pipeline: WordPipeline, encoder: TextEncoder) -> Settled | Non
         return SettledText(encoder, pipeline.form_at_end, RecountedAppender(sections))
 
     def begin_normal() -> Settled:
-        return _NormalWords(GrowingWords(pipeline.kernel))
+        return _NormalWords(GrowingWords(pipeline.kernel, keeps_end=True))
 
-    sections: Any = Sections(
-        pipeline, begin_normal, begin_normal, partial(pipeline.count_normalized, begins=True)
-    )
+    sections: Any = Sections(pipeline, begin_normal, begin_normal, pipeline.count_kept)
     raw = pipeline.finder_of_raw, pipeline.ordinary_of_raw
     return settled_sections(*raw, begin, partial(pipeline.count_section, encoder))
 
 
 def has_plain_sections(pipeline: WordPipeline) -> bool:
     """Return whether normalized text between added tokens has tokens as on its own."""
-    if pipeline._only_first or pipeline.strips:
+    if pipeline._only_first:
         return False
     return are_plain(pipeline.finder_of_normalized, pipeline.ordinary_of_normalized)
 

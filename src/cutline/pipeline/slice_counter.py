@@ -2,6 +2,7 @@
 
 import sys
 from bisect import bisect_right
+from collections.abc import Iterable, Iterator
 from functools import cached_property, partial
 from itertools import chain
 from operator import index
@@ -134,6 +135,26 @@ class SliceCounter:
         if points[last] < end:
             tokens += self._count_after(points[last], end)
         return tokens
+
+    def _counts_to(self, end: int, places: Iterable[int]) -> Iterator[int]:
+        """Count the slices from each place to an end; the places fall.
+
+        Cost: linear in all of the text, where one that grows at its beginning is settled.
+        """
+        growing, reached, rest = self._encoding.prepender(), -1, 0
+        for place in places:
+            first = self._first_point(place)
+            stop = min(end, self._points[first]) if first < len(self._points) else end
+            if stop - place <= _SHORT:
+                yield self.count(place, end)
+                continue
+            if stop != reached + growing.text_length:
+                growing = self._encoding.prepender(self._text[place:stop])
+                rest = self.count(place, end) - growing.count
+            else:
+                growing.prepend(self._text[place:reached])
+            reached = place
+            yield growing.count + rest
 
     def _checked_rows(self, spans: ArrayLike) -> NDArray[np.int64]:
         """Return the offsets of many slices, all of them checked."""

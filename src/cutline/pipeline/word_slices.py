@@ -1,6 +1,7 @@
 """Slices of a text, for models that encode words apart."""
 
 from bisect import bisect_left
+from collections.abc import Iterable, Iterator
 from functools import cached_property, partial
 from itertools import pairwise
 from operator import index
@@ -84,6 +85,10 @@ class WordCounter(SliceCounter):
         """Count the tokens of many slices: int64, shape (k,) for spans of shape (k, 2)."""
         return self._kernel.count_many(self._checked_rows(spans))
 
+    def _counts_to(self, end: int, places: Iterable[int]) -> Iterator[int]:
+        """See `SliceCounter`."""
+        return (self.count(place, end) for place in places)
+
     def split_at(self, start: int, n: int) -> int:
         """Find the longest slice from a start that fits a token budget; see `SliceCounter`."""
         return self._kernel.split_at(*self._checked_start(start, n))
@@ -137,30 +142,28 @@ class _PartCounter(SliceCounter):
         return self._encoding.count(part) if is_own else self._encoding._count_after(part)
 
     def _longest_fit(self, start: int, point: int, end: int, n: int) -> int:
-        """Find the greatest end, up to `end`, of a slice that begins at a point."""
-        is_own = point == start or point in self._tokens
-        count = self._encoding.count if is_own else self._encoding._count_after
-        while end > point:
-            found = self._longest_without_tokens(point, end, n, is_own=is_own)
-            may_grow = is_own or not self._pipeline.strips
-            if found is None and end - point > _SHORT and may_grow:
-                found = self._longest_grown(point, end, n)
-            if found is not None:
-                return found
-            if count(self._text[point:end]) <= n:
-                return end
-            end -= 1
-        return point
-
-    def _longest_without_tokens(self, point: int, end: int, n: int, *, is_own: bool) -> int | None:
-        """Do it where there are no added tokens; None: there are.
+        """Find the greatest end, up to `end`, of a slice that begins at a point.
 
         What is not a text of its own is counted with the character before it, whose tokens are
         apart.
         """
+        text, count = self._text, self._encoding.count
+        begin = point if point == start or point in self._tokens else point - 1
+        n += count(text[begin:point])
+        while end > point:
+            found = self._longest_without_tokens(begin, end, n)
+            if found is None and end - point > _SHORT:
+                found = self._longest_grown(begin, end, n)
+            if found is not None:
+                return max(point, found)
+            if count(text[begin:end]) <= n:
+                return end
+            end -= 1
+        return point
+
+    def _longest_without_tokens(self, begin: int, end: int, n: int) -> int | None:
+        """Find the greatest end of a slice without added tokens; None: it has some."""
         encoding, text = self._encoding, self._text
-        begin = point if is_own else point - 1
-        n += encoding.count(text[begin:point])
         width = _CHARACTERS_A_TOKEN * min(n, end - begin) + 256
         while True:
             stop = min(end, begin + width)
@@ -169,7 +172,7 @@ class _PartCounter(SliceCounter):
                 return None
             counter = WordCounter(self._pipeline, encoding, window)
             if stop == end or counter.settled > n:
-                return max(point, begin + counter.split_at(0, n))
+                return begin + counter.split_at(0, n)
             width *= 4
 
 

@@ -368,6 +368,11 @@ class WordPipeline(Pipeline):
         tokens: int = self.kernel.count(normalized, True, begins or not self._only_first)
         return tokens
 
+    def count_kept(self, normalized: str) -> int:
+        """Count the tokens of normalized text, of which all that is cut off is cut off already."""
+        tokens: int = self.kernel.count(normalized, True, keeps_end=True)
+        return tokens
+
     @cached_property
     def normal_of(self) -> Callable[[str], str]:
         """What steps make of a few characters that are alone."""
@@ -391,12 +396,8 @@ class WordPipeline(Pipeline):
     @cached_property
     def marks_cover(self) -> UnigramCover | None:
         """What bounds the tokens of marks that are sorted; None: none are, or there is no bound."""
-        rules = self.rules
-        strips = rules.strips_raw[0] or rules.last_strip.left
-        sorts = any(isinstance(step, Form) for step in rules.char_steps)
-        if strips or self._only_first or not sorts:
-            return None
-        if not isinstance(self.spec.model, Unigram):
+        sorts = any(isinstance(step, Form) for step in self.rules.char_steps)
+        if not sorts or not isinstance(self.spec.model, Unigram):
             return None
         return UnigramCover(self.spec, falls_back=self._falls_back)
 

@@ -146,7 +146,7 @@ class WordsAtEnd:
     def _inside_word(self, more: str) -> tuple[int, int, str] | None:
         """Find a place inside a word: where it is, its reach, and a filler."""
         pipeline = self._pipeline
-        if pipeline.ordinary_of_normalized.texts:
+        if pipeline.ordinary_of_normalized.texts and not self._is_normal:
             return None
         if isinstance(pipeline.spec.model, Unigram):
             return self._at_joint(more)
@@ -248,9 +248,7 @@ def words_at_end(pipeline: WordPipeline, encoding: TextEncoder) -> Settled:
         points = partial(kernel.plain.sure_starts, begin=0, gap=_REACH)
         return WordsAtEnd(pipeline, sections.count, points, False, is_normal=True)
 
-    sections: Any = Sections(
-        pipeline, begin_normal, begin_normal, partial(pipeline.count_normalized, begins=True)
-    )
+    sections: Any = Sections(pipeline, begin_normal, begin_normal, pipeline.count_kept)
 
     def begin_form() -> Settled:
         return SettledText(encoding, pipeline.form_at_beginning, RecountedPrepender(sections))

@@ -50,6 +50,7 @@ cdef class GrowingWords:
 
     Args:
         encoder: counts.
+        keeps_end: nothing is cut off at the end of the text.
 
     Attributes:
         tokens: of the words that have ended.
@@ -57,10 +58,12 @@ cdef class GrowingWords:
 
     cdef WordEncoder encoder
     cdef readonly int64_t tokens
+    cdef bint keeps_end
     cdef OpenWord word
 
-    def __cinit__(self, WordEncoder encoder not None):
+    def __cinit__(self, WordEncoder encoder not None, bint keeps_end=False):
         self.encoder = encoder
+        self.keeps_end = keeps_end
 
     def __dealloc__(self):
         free(self.word.rest)
@@ -69,7 +72,7 @@ cdef class GrowingWords:
 
     def copy(self):
         """Return an independent one."""
-        cdef GrowingWords twin = GrowingWords(self.encoder)
+        cdef GrowingWords twin = GrowingWords(self.encoder, self.keeps_end)
         cdef OpenWord* word = &twin.word
         cdef Py_ssize_t n = self.word.n
         twin.tokens = self.tokens
@@ -130,6 +133,8 @@ cdef class GrowingWords:
             return -1
         owned = self.encoder.take()
         self.encoder.begin(&owned.state, char_map, text)
+        if self.keeps_end:
+            owned.state.reader.strips_end = 0
         owned.state.paths.watch.is_on = True
         if len(text) < NOGIL_CHARS:
             tokens = self.read_words(&owned.state, goes_on)

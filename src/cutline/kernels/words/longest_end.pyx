@@ -25,7 +25,7 @@ from cutline.kernels.words.word_state cimport WordState
 from cutline.kernels.words.wordpiece cimport count_matches
 
 cdef enum:
-    WINDOW = 4096           # characters that are read at first to find an end
+    WINDOW = 256            # characters that are read at first to find an end
     WINDOW_TOKEN = 8        # ... and for each token
 
 

@@ -32,6 +32,8 @@ class Decoding:
     """Whether tokens that end a word write a blank there, but for the last one of a text."""
     _special_token_values: frozenset[int]
     """The ids of the special tokens."""
+    _memo: dict[str, Any]
+    """What was made once; "text" is the decoder's, if it alone gives the text of tokens."""
 
     @property
     @abstractmethod
@@ -82,8 +84,9 @@ class Decoding:
         >>> cutline.get_encoding("gpt2").decode([31373, 995, 50256], skip_special_tokens=True)
         'hello world'
         """
+        text_of = self._memo.get("text") or self._text
         try:
-            found = self._text(self._not_special(tokens) if skip_special_tokens else tokens)
+            found = text_of(self._not_special(tokens) if skip_special_tokens else tokens)
         except (KeyError, OverflowError) as error:
             raise self._unknown_id(error) from None
         except TypeError as error:
@@ -122,6 +125,8 @@ class Decoding:
         if self._marks_ends:
             return self._join(tokens, at_start=True)
         if self._first_decoder is None:
+            # From now on without this function, which takes longer than a few tokens.
+            self._memo["text"] = self._decoder.text
             return self._decoder.text(tokens)
         ids = _sliceable(tokens)
         first, rest = self._first_decoder.text(ids[:1]), self._decoder.text(ids[1:])

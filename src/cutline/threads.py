@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections import deque
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from itertools import accumulate, pairwise
-from typing import TYPE_CHECKING, SupportsIndex, TypeVar
+from typing import TYPE_CHECKING, Generic, SupportsIndex, TypeVar
 
 from cutline.checks import checked_integer, list_of_texts, need_texts
 from cutline.errors import shown
@@ -115,19 +117,66 @@ def map_threads(
         return [work(item) for item in items]
     # Imported here: it imports `logging`, which would add milliseconds to every start.
     from concurrent.futures import ThreadPoolExecutor
-    from threading import get_ident
 
-    threads = set[int]()
+    n_threads = min(num_threads, len(items))
+    shared = _SharedItems(work, items)
     # One pool for each call: no pool lives on that a fork could break.
-    pool = ThreadPoolExecutor(
-        min(num_threads, len(items)), initializer=lambda: threads.add(get_ident())
-    )
     try:
-        with pool:
+        with ThreadPoolExecutor(n_threads) as pool:
             try:
-                return list(pool.map(work, items))
-            except BaseException:
-                stop(threads)
-                raise
+                for thread in [pool.submit(shared.work_off) for _ in range(n_threads)]:
+                    thread.result()
+            except BaseException as error:
+                shared.fail(-1, error)
     finally:
-        release(threads)
+        release(set(shared.places))
+    return shared.in_order()
+
+
+class _SharedItems(Generic[Item, Result]):
+    """Items that threads take one after another.
+
+    As tasks of a pool they would take 13 µs each, and the thread that waits for them would be woken
+    for each, to take a processor and the GIL from those that work.
+    """
+
+    def __init__(self, work: Callable[[Item], Result], items: Sequence[Item]) -> None:
+        self._work = work
+        self._items = items
+        self._waiting = deque(range(len(items)))
+        self._results: dict[int, Result] = {}
+        self._failed: dict[int, BaseException] = {}
+        self.places: dict[int, int] = {}
+        """By a thread's identifier the item that it took last."""
+
+    def work_off(self) -> None:
+        """Work on items until there are none, or one has failed."""
+        from threading import get_ident
+
+        thread = get_ident()
+        with suppress(IndexError):  # of popleft: there are none
+            while True:
+                place = self.places[thread] = self._waiting.popleft()
+                if self._failed:  # looked at after saying what is worked on: see `fail`
+                    return
+                try:
+                    self._results[place] = self._work(self._items[place])
+                except BaseException as error:
+                    self.fail(place, error)
+
+    def fail(self, place: int, error: BaseException) -> None:
+        """Give out no more items, and end what kernels do with later ones than that at `place`."""
+        self._failed[place] = error
+        self._waiting.clear()
+        stop({thread for thread, taken in list(self.places.items()) if taken > place})
+
+    def in_order(self) -> list[Result]:
+        """Return the results, or raise what the first item did that failed."""
+        if not self._failed:
+            return [self._results[place] for place in range(len(self._items))]
+        error = self._failed[min(self._failed)]
+        self._failed.clear()  # its traceback holds this
+        try:
+            raise error
+        finally:
+            del error

@@ -1,7 +1,8 @@
 """Token ids back to bytes and text, and arrays of ids to lists of int.
 
-Text is made by copying: the characters of each token lie ready in a table. Only tokens that
-begin or end inside a character are decoded, byte by byte.
+Text is made by copying: the characters of each token lie ready in a row of a table, half a line of
+the cache, and their number in a second one, of a byte a token. Only tokens that begin or end inside
+a character, that have one of four bytes, or many, are decoded, byte by byte.
 
 Guarded by tests/test_decode.py.
 """
@@ -22,7 +23,7 @@ from cutline.kernels.base.memory import zeroed_memory, zeroed_numbers
 from cutline.kernels.base.characters cimport PyUnicode_DATA, Unit
 from cutline.kernels.base.common cimport (
     HIGH_BITS, char_bytes, count_dense, decode_char, int64_t, is_continuation, likely, load64,
-    low_bytes, memcpy, prefetch, unlikely, uint8_t, uint16_t, uint64_t,
+    low_bytes, memcpy, memset, prefetch, unlikely, uint8_t, uint16_t, uint32_t, uint64_t,
 )
 from cutline.kernels.base.utf8 cimport valid_width
 
@@ -31,9 +32,9 @@ cdef extern from "native.h":
     int fill_shared "cutline_fill_shared"(
         list target, PyObject** ints, const uint32_t* ids, Py_ssize_t n
     ) except -1
-    uint64_t published "cutline_published"(const uint64_t* place) noexcept nogil
-    uint64_t known "cutline_known"(const uint64_t* place) noexcept nogil
-    void publish_word "cutline_publish_word"(uint64_t* place, uint64_t word) noexcept nogil
+    void publish_byte "cutline_publish_byte"(uint8_t* place, uint8_t byte) noexcept nogil
+    uint8_t known_byte "cutline_known_byte"(const uint8_t* place) noexcept nogil
+    void acquire "cutline_acquire"() noexcept nogil
     Py_ssize_t read_ids "cutline_read_ids"(PyObject** items, Py_ssize_t n, uint32_t* ids)
 
 cdef extern from "Python.h":
@@ -47,6 +48,7 @@ cdef enum:
     LENGTH = (1 << 24) - 1
     SHARED_LIMIT = 1 << 21      # ids from here on get objects of their own
     ROOM = 16                   # bytes, or characters, of a token that are copied at once
+    NOGIL_TOKENS = 1024         # fewer are done before another thread could start
 
 # The shape of a token: in the bits of LENGTH how many characters begin in it, and whether it has
 # some of these.
@@ -56,6 +58,14 @@ cdef enum:
     ABOVE_BMP = 1 << 26
     PARTIAL = 1 << 27           # it is not valid UTF-8: parts of characters
     INNER = 1 << 28             # its first byte is inside a character
+
+# The kind of a token: 0 until it first comes; how many characters its row has, up to ROOM, and
+# whether there are some ABOVE_ASCII or ABOVE_LATIN; or that its row has its shape instead.
+cdef enum:
+    CHARACTERS = 31
+    ABOVE = 3 << 5
+    SHAPE_IN_ROW = 1 << 7
+    TO_SHAPE = 19               # bits between those of ABOVE and a shape's
 
 # By id, NULL until it is first in a list, never freed; the GIL guards it. Memory that nobody has
 # written to takes no room.
@@ -138,8 +148,8 @@ cdef class Decoder:
     cdef uint32_t[::1] ids          # strictly increasing; what follows lies in this order
     cdef uint64_t[::1] spans        # start << 32 | length, one load a token
     cdef Py_ssize_t n_dense         # ids below this are their own place
-    cdef uint64_t[::1] shapes       # start << 32 | shape; 0 where the token has not come yet
-    cdef uint16_t[::1] characters   # a token's begin where its bytes begin in the arena
+    cdef uint8_t[::1] kinds
+    cdef uint16_t[::1] rows         # ROOM characters a token
 
     def __cinit__(
         self, const uint8_t[::1] arena not None, const uint64_t[::1] offsets not None,
@@ -155,10 +165,11 @@ cdef class Decoder:
             )
         self.bytes_at = <const uint8_t*> PyBytes_AS_STRING(self.arena)
         # As one, it is large enough to come from the system: what is not written takes no room.
-        memory = zeroed_memory(20 * n + 2 * len(self.arena), large_pages=False)
-        self.spans, self.shapes = memory[:8 * n].cast("Q"), memory[8 * n : 16 * n].cast("Q")
-        self.ids = memory[16 * n : 20 * n].cast("I")
-        self.characters = memory[20 * n : 20 * n + 2 * len(self.arena)].cast("H")
+        # One more than there are, for the address of the first.
+        memory = zeroed_memory((2 * ROOM + 8 + 4 + 1) * (n + 1), large_pages=False)
+        self.rows, memory = memory[:2 * ROOM * (n + 1)].cast("H"), memory[2 * ROOM * (n + 1) :]
+        self.spans, memory = memory[:8 * (n + 1)].cast("Q"), memory[8 * (n + 1) :]
+        self.ids, self.kinds = memory[:4 * n].cast("I"), memory[4 * (n + 1) :]
         self.list_tokens(offsets, ids, others)
         self.sort_tokens()
         self.n_dense = count_dense(&self.ids[0], n) if n else 0
@@ -263,20 +274,17 @@ cdef class Decoder:
         joined = PyBytes_FromStringAndSize(NULL, total)
         out = <uint8_t*> PyBytes_AS_STRING(joined)
         with nogil:
-            self.copy_bytes(self.spans, places, out, out + total)
+            self.copy_bytes(places, out, out + total)
         return joined
 
-    cdef void copy_bytes(
-        self, const uint64_t[::1] spans,    # or shapes, of tokens of ASCII
-        Ids places, uint8_t* out, const uint8_t* end
-    ) noexcept nogil:
+    cdef void copy_bytes(self, Ids places, uint8_t* out, const uint8_t* end) noexcept nogil:
         """Bytes of all tokens, one after the other; they fill `out` to `end`."""
         cdef const uint32_t* place = places.data
+        cdef const uint64_t* spans = &self.spans[0]
         cdef Py_ssize_t at, n = places.n, length
         cdef const uint8_t* token
         for at in range(n):
-            if at + AHEAD < n:
-                prefetch(self.bytes_at + (spans[place[at + AHEAD]] >> 32))
+            prefetch(self.bytes_at + (spans[place[at + AHEAD]] >> 32))
             token = self.bytes_at + (spans[place[at]] >> 32)
             length = spans[place[at]] & LENGTH
             if likely(length <= ROOM and out + ROOM <= end):
@@ -288,78 +296,117 @@ cdef class Decoder:
     def text(self, tokens):
         """Text of all tokens; where they are not valid UTF-8 together, what `join` returns."""
         cdef Ids places = self.places_of(tokens)
-        cdef Py_ssize_t at, total = 0
-        cdef uint32_t seen = 0, shape
+        cdef Py_ssize_t total
+        cdef uint32_t seen = 0
         cdef str text
         cdef void* out
-        with nogil:
-            for at in range(places.n):
-                shape = self.shape(places.data[at])
-                seen |= shape
-                total += shape & LENGTH
-            if seen & PARTIAL and not self.is_utf8(places):
-                total = -1
+        if places.n < NOGIL_TOKENS:
+            total = self.measure(places, &seen)
+        else:
+            with nogil:
+                total = self.measure(places, &seen)
         if total < 0:
             return self.join_places(places)
         text = PyUnicode_New(total, highest_character(seen))
         out = <void*> PyUnicode_DATA(text)
-        with nogil:
-            if seen & ABOVE_BMP:
-                self.copy_text(places, <uint32_t*> out, <uint32_t*> out + total)
-            elif seen & ABOVE_LATIN:
-                self.copy_text(places, <uint16_t*> out, <uint16_t*> out + total)
-            elif seen & ABOVE_ASCII:
-                self.copy_text(places, <uint8_t*> out, <uint8_t*> out + total)
-            else:
-                self.copy_bytes(self.shapes, places, <uint8_t*> out, <uint8_t*> out + total)
+        if places.n < NOGIL_TOKENS:
+            self.copy_text(places, seen, out, total)
+        else:
+            with nogil:
+                self.copy_text(places, seen, out, total)
         return text
 
-    cdef bint is_utf8(self, Ids places) noexcept nogil:
-        """Whether all tokens together are valid UTF-8."""
+    cdef Py_ssize_t measure(self, Ids places, uint32_t* seen) noexcept nogil:
+        """Characters of all tokens; -1 if they are not valid UTF-8 together. `seen`: their shapes."""
+        cdef const uint32_t* place = places.data
+        cdef const uint8_t* kinds = &self.kinds[0]
+        cdef uint32_t shape, shapes = 0, kinds_seen = 0
+        cdef uint8_t kind
+        cdef Py_ssize_t at, total = 0
         cdef Part part
-        cdef uint64_t span
-        cdef Py_ssize_t at, byte
         part.n = part.width = 0
         for at in range(places.n):
-            if not known(&self.shapes[places.data[at]]) & PARTIAL:
-                if part.n:
-                    return False
+            kind = known_byte(kinds + place[at])
+            if likely(has_row(kind)):
+                kinds_seen |= kind
+                total += kind & CHARACTERS
                 continue
-            span = self.spans[places.data[at]]
-            for byte in range(<Py_ssize_t> (span & LENGTH)):
-                if not completes(&part, self.bytes_at[(span >> 32) + byte]):
-                    continue
-                if part.width > 1 and valid_width(part.data, part.width) != part.width:
-                    return False
-                part.n = 0
-        return part.n == 0
+            shape = self.shape(place[at])
+            shapes |= shape
+            total += shape & LENGTH
+            if shape & PARTIAL and not (
+                self.is_valid_after(&part, place[at])
+                and (part.n == 0 or at + 1 < places.n and self.shape(place[at + 1]) & PARTIAL)
+            ):
+                return -1
+        acquire()
+        seen[0] = shapes | (kinds_seen & ABOVE) << TO_SHAPE
+        return total
 
-    cdef void copy_text(self, Ids places, Unit* out, const Unit* end) noexcept nogil:
-        """Characters of all tokens, which are valid UTF-8 together and fill `out` to `end`."""
-        cdef const uint32_t* place = places.data
-        cdef const uint16_t* token
-        cdef uint16_t few[ROOM]
-        cdef uint64_t shape
-        cdef Py_ssize_t at, n = places.n, length, character
+    cdef bint is_valid_after(self, Part* part, uint32_t place) noexcept nogil:
+        """Whether each character that ends in a token is valid; the first may have begun before."""
+        cdef uint64_t span = self.spans[place]
+        cdef Py_ssize_t byte
+        for byte in range(<Py_ssize_t> (span & LENGTH)):
+            if not completes(part, self.bytes_at[(span >> 32) + byte]):
+                continue
+            if part.width > 1 and valid_width(part.data, part.width) != part.width:
+                return False
+            part.n = 0
+        return True
+
+    cdef void copy_text(
+        self, Ids places, uint32_t seen, void* out, Py_ssize_t total
+    ) noexcept nogil:
+        """Characters of all tokens, as `measure` found them: `total`, to a str's memory."""
+        if seen & ABOVE_BMP:
+            self.copy_characters(places, <uint32_t*> out, <uint32_t*> out + total)
+        elif seen & ABOVE_LATIN:
+            self.copy_characters(places, <uint16_t*> out, <uint16_t*> out + total)
+        else:
+            self.copy_characters(places, <uint8_t*> out, <uint8_t*> out + total)
+
+    cdef void copy_characters(self, Ids places, Unit* out, const Unit* end) noexcept nogil:
+        cdef Unit last[2 * ROOM]        # a row is copied whole: the last ones would not fit
+        cdef Unit* rest = last
         cdef Part part
+        cdef Py_ssize_t at
         part.n = part.width = 0
-        for at in range(n):
-            if at + AHEAD < n:
-                prefetch(&self.characters[known(&self.shapes[place[at + AHEAD]]) >> 32])
-            shape = known(&self.shapes[place[at]])
-            token = &self.characters[shape >> 32]
-            length = shape & LENGTH
-            if unlikely(shape & (ABOVE_BMP | PARTIAL)):
-                out += self.decode_token(&part, place[at], out)
-            elif likely(length <= ROOM and out + ROOM <= end):
-                memcpy(few, token, sizeof(few))
-                for character in range(ROOM):
-                    out[character] = <Unit> few[character]
-                out += length
+        at = self.copy_tokens(&part, places, 0, &out, end)
+        self.copy_tokens(&part, places, at, &rest, last + 2 * ROOM)
+        memcpy(out, last, (end - out) * sizeof(Unit))
+
+    cdef Py_ssize_t copy_tokens(
+        self, Part* part, Ids places, Py_ssize_t at, Unit** written, const Unit* end
+    ) noexcept nogil:
+        """Characters of tokens from one on, while a row has room. Returns the first one left."""
+        cdef const uint32_t* place = places.data
+        cdef const uint8_t* kinds = &self.kinds[0]
+        cdef const uint16_t* rows = &self.rows[0]
+        cdef uint8_t kind
+        cdef Unit* out = written[0]
+        while at < places.n and out + ROOM <= end:
+            prefetch(rows + <size_t> place[at + AHEAD] * ROOM)
+            kind = known_byte(kinds + place[at])
+            if likely(has_row(kind)):
+                copy_row(rows + <size_t> place[at] * ROOM, out)
+                out += kind & CHARACTERS
             else:
-                for character in range(length):
-                    out[character] = <Unit> token[character]
-                out += length
+                out += self.copy_token(part, place[at], out)
+            at += 1
+        written[0] = out
+        return at
+
+    cdef Py_ssize_t copy_token(self, Part* part, uint32_t place, Unit* out) noexcept nogil:
+        """Characters that end in a token without a row. Returns how many."""
+        cdef uint64_t span = self.spans[place]
+        cdef uint32_t shape = self.shape(place)
+        cdef Py_ssize_t at
+        if shape & LENGTH != span & LENGTH or shape & PARTIAL:
+            return self.decode_token(part, place, out)
+        for at in range(<Py_ssize_t> (span & LENGTH)):
+            out[at] = <Unit> self.bytes_at[(span >> 32) + at]
+        return span & LENGTH
 
     cdef Py_ssize_t decode_token(self, Part* part, uint32_t place, Unit* out) noexcept nogil:
         """Characters that end in a token, the first of which may have begun. Returns how many."""
@@ -403,18 +450,46 @@ cdef class Decoder:
         return starts
 
     cdef inline uint32_t shape(self, Py_ssize_t place) noexcept nogil:
-        """The shape of a token; from here on `shapes` and `characters` have it."""
-        cdef uint64_t shape = published(&self.shapes[place])
-        return <uint32_t> (shape if likely(shape != 0) else self.find_shape(place))
-
-    cdef uint64_t find_shape(self, Py_ssize_t place) noexcept nogil:
-        # Threads that do this at once write the same.
-        cdef uint64_t start = self.spans[place] >> 32
-        cdef uint32_t shape = shape_of(self.bytes_at + start, self.spans[place] & LENGTH)
-        if not shape & (ABOVE_BMP | PARTIAL):   # others are for copy_text to decode
-            write_characters(self.bytes_at + start, shape & LENGTH, &self.characters[start])
-        publish_word(&self.shapes[place], start << 32 | shape)
+        """The shape of a token; from here on `kinds` and `rows` have it."""
+        cdef uint8_t kind = known_byte(&self.kinds[place])
+        cdef uint32_t shape
+        if likely(has_row(kind)):
+            return kind & CHARACTERS | (kind & ABOVE) << TO_SHAPE
+        if unlikely(kind == 0):
+            return self.find_shape(place)
+        acquire()
+        memcpy(&shape, &self.rows[place * ROOM], sizeof(shape))
         return shape
+
+    cdef uint32_t find_shape(self, Py_ssize_t place) noexcept nogil:
+        # Threads that do this at once write the same.
+        cdef const uint8_t* token = self.bytes_at + (self.spans[place] >> 32)
+        cdef uint32_t shape = shape_of(token, self.spans[place] & LENGTH)
+        cdef Py_ssize_t n = shape & LENGTH
+        cdef uint8_t kind = SHAPE_IN_ROW
+        if shape & (ABOVE_BMP | PARTIAL) or not 0 < n <= ROOM:
+            memcpy(&self.rows[place * ROOM], &shape, sizeof(shape))
+        else:
+            write_characters(token, n, &self.rows[place * ROOM])
+            kind = n | (shape >> TO_SHAPE & ABOVE)
+        publish_byte(&self.kinds[place], kind)
+        return shape
+
+
+cdef inline bint has_row(uint8_t kind) noexcept nogil:
+    """Whether a token of this kind has its characters in its row."""
+    return <signed char> kind > 0
+
+
+cdef inline void copy_row(const uint16_t* row, Unit* out) noexcept nogil:
+    cdef uint16_t few[ROOM]
+    cdef Py_ssize_t at
+    if Unit is uint16_t:
+        memcpy(out, row, sizeof(few))
+    else:
+        memcpy(few, row, sizeof(few))
+        for at in range(ROOM):
+            out[at] = <Unit> few[at]
 
 
 cdef inline uint32_t highest_character(uint32_t shape) noexcept nogil:
@@ -480,7 +555,7 @@ cdef inline uint32_t id_of(item) except? 0xFFFFFFFF:
 
 
 cdef class Ids:
-    """Token ids of any kind as a buffer of uint32, of its own."""
+    """Token ids of any kind as a buffer of uint32, of its own, and AHEAD zeros after them."""
 
     cdef uint32_t* data
     cdef Py_ssize_t n
@@ -499,9 +574,10 @@ cdef class Ids:
 
     cdef int reserve(self, Py_ssize_t n) except -1:
         self.n = n
-        self.data = <uint32_t*> malloc(max(n, 1) * sizeof(uint32_t))
+        self.data = <uint32_t*> malloc((n + AHEAD) * sizeof(uint32_t))
         if self.data == NULL:
             raise MemoryError(f"no memory for {n} token ids")
+        memset(self.data + n, 0, AHEAD * sizeof(uint32_t))
         return 0
 
     cdef int copy_array(self, array) except -1:

@@ -168,7 +168,8 @@ class _SharedItems(Generic[Item, Result]):
         """Give out no more items, and end what kernels do with later ones than that at `place`."""
         self._failed[place] = error
         self._waiting.clear()
-        stop({thread for thread, taken in list(self.places.items()) if taken > place})
+        places = self.places.copy()  # at once, while threads add to it
+        stop({thread for thread, taken in places.items() if taken > place})
 
     def in_order(self) -> list[Result]:
         """Return the results, or raise what the first item did that failed."""

@@ -10,6 +10,7 @@ import pytest
 
 import cutline
 from cutline.counting import till_limit
+from cutline.counting.recounted import RecountedAppender
 from cutline.counting.with_special import WithSpecial
 from cutline.pipeline.pipeline import Pipeline
 from cutline.pipeline.words import WordPipeline
@@ -111,4 +112,36 @@ def test_nor_with_special_tokens(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(WithSpecial, "count", noted)
     encoding, text = cutline.get_encoding("o200k_base"), "one <|endoftext|> two " * 30_000
     assert not encoding.fits(text, 5, allowed_special="all")
+    assert sum(counted) <= till_limit._LEAST
+
+
+@pytest.mark.parametrize("name", ["qwen 2.5", "clip", "nllb", "llama 2", "not split"])
+def test_a_growing_text_fits_or_not(
+    name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(till_limit, "_LEAST", 4)
+    monkeypatch.setattr(till_limit, "_CHARACTERS_A_TOKEN", 1)
+    encoding, count = loaded(name, tmp_path)
+    rng = random.Random(8)
+    texts = families.texts_with(TOKENIZERS[name](), 6, 40)
+    for begun, more in zip(texts, rng.sample(texts, len(texts)), strict=True):
+        tokens, growing = count(begun + more), encoding.appender(begun)
+        for limit in {0, tokens // 2, tokens - 1, tokens, tokens + 1} - {-1}:
+            assert growing.fits(more, limit) == (tokens <= limit), (begun, more, limit)
+
+
+@pytest.mark.parametrize("name", ["qwen 2.5", "nllb"])
+def test_a_growing_text_counts_no_more_than_decides(
+    name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    encoding, _ = loaded(name, tmp_path)
+    counted: list[int] = []
+    count = RecountedAppender._count_with
+
+    def noted(self: RecountedAppender, more: str) -> int:
+        counted.append(len(more))
+        return count(self, more)
+
+    monkeypatch.setattr(RecountedAppender, "_count_with", noted)
+    assert not encoding.appender("Begun é").fits(LONG, 100)
     assert sum(counted) <= till_limit._LEAST

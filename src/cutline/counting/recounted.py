@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from typing import Final, Protocol, Self
 
 from cutline.checks import checked_budget, checked_length, plain_text, utf8_of_part
+from cutline.counting.till_limit import is_sure_to_exceed
 
 __all__ = ["PartsAtEnd", "RecountedAppender", "RecountedPrepender", "Settled", "SettledParts"]
 
@@ -278,6 +279,13 @@ class RecountedAppender(_Recounted):
     def append(self, text: str) -> None:
         """Add text at the end."""
         self._text.append(_checked(text))
+
+    def fits(self, text: str, max_tokens: int) -> bool:
+        """See `_Recounted.fits`; of a long text no more is counted than decides."""
+        points = self._tokenizer._safe_points
+        if is_sure_to_exceed(_checked(text), checked_budget(max_tokens), self._count_with, points):
+            return False
+        return super().fits(text, max_tokens)
 
     def truncate(self, length: int) -> None:
         """Keep the first `length` code points.

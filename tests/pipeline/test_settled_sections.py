@@ -233,3 +233,30 @@ def test_a_text_that_is_cut_inside_what_may_be_a_token_goes_on_with_it(
             for character in "x>aab":
                 one.append(character)
                 assert one.count == len(oracle.encode(one.text, add_special_tokens=False).ids)
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+@pytest.mark.parametrize("name", ["xlm-r", "t5", "deberta", "metaspace, strip at the end"])
+@pytest.mark.parametrize(
+    "written", [["<  "], [" ", "<\n"], ["<x>"], ["<x>", "x"], ["<x>", "  "]], ids=ascii
+)
+def test_white_space_before_a_token_is_stripped_or_one_itself(
+    written: list[str], name: str, at_once: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if at_once:
+        settle_at_once(monkeypatch)
+    rng = random.Random(f"{written} {name}")
+    for flags in ({}, {"rstrip": True}, {"single_word": True}):
+        if "rstrip" in flags and any(one.strip() != one for one in written):
+            continue  # where one strips what another one is, `tokenizers` panics
+        oracle = tokenizer_of("Unigram", name, rng)
+        normalized = rng.random() < 0.5
+        tokens = [AddedToken(one, lstrip=True, normalized=normalized, **flags) for one in written]
+        oracle.add_tokens(tokens)
+        try:
+            encoding = cutline.Encoding.from_tokenizers(oracle)
+        except VocabularyError:  # normalizing leaves nothing of a token
+            continue
+        for length in (1, 2):
+            parts = rng.choices([*written, " ", "  ", "a", "ab", "\n"], k=40 * length)
+            check_growth(oracle, encoding, rng, parts)

@@ -42,7 +42,7 @@ class _Rules:
         tokens = ordinary.texts
         self.strips_left = any(one.lstrip for one in tokens.values())
         self._strips_right = any(one.rstrip for one in tokens.values())
-        self._end_white = any(text[-1] in SPACE for text in finder.texts)
+        self.end_white = any(text[-1] in SPACE for text in finder.texts)
         self.longest = max(map(len, finder.texts))
 
     def first_apart(self, text: str) -> int:
@@ -59,7 +59,7 @@ class _Rules:
             if text[at] in SPACE:
                 strips = strips_left or self._strips_right
             else:  # what is before it is white space alone
-                strips = strips_left and self._end_white
+                strips = strips_left and self.end_white
             if not strips and at not in across:
                 return at
         return 0
@@ -225,8 +225,9 @@ class SectionsAtEnd:
         tokens = self._count(more[place:], more[place - 1])
         if tokens is None:
             return None
+        strips = token.lstrip and not rules.end_white  # or it begins where such a token ends
         return len(more) - place, SectionsAtEnd(
-            rules, tokens, rules.begin(), more[place], place, strips=token.lstrip
+            rules, tokens, rules.begin(), more[place], place, strips=strips
         )
 
     def _kept(self, text: str) -> str:

@@ -4,6 +4,7 @@ As `kernels/breaks/markdown.pyx` and `markdown_levels.pyx` find them, which took
 nothing of them is used here but where titles end.
 """
 
+import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -244,30 +245,58 @@ def groups_of(blocks: Sequence[Block]) -> list[list[Block]]:
     return [[*group] for _, group in groupby(top, key=lambda block: block.kind == "heading")]
 
 
-def cuts_of(blocks: Sequence[Block]) -> list[list[int]]:
+def leads(block: Block, text: str) -> bool:
+    """Whether a paragraph is a short line that ends with a colon or asks, or is bold."""
+    line = text[block.start : block.end]
+    if block.kind != "paragraph" or len(line) > 120 or re.search(r"[\r\n]", line.strip()):
+        return False
+    marks = re.match(r"\s*(\*\*|__).*\1\s*\Z", line)
+    is_bold = marks is not None and line.count(marks[1]) == 2
+    return is_bold or line.strip()[-1:] in (*":：?？؟",)
+
+
+def led_by(blocks: Sequence[Block], text: str) -> dict[int, int]:
+    """Return from where a block begins to where the line that leads to it does."""
+    top = [block for block in blocks if not block.depth]
+    return {
+        below.start: above.start
+        for above, below in pairwise(top)
+        if below.kind != "heading" and leads(above, text) and not leads(below, text)
+    }
+
+
+def cuts_of(blocks: Sequence[Block], text: str) -> list[list[int]]:
     """List the cuts before headings of each level, before blocks, items and nested items."""
     levels: list[list[int]] = [[] for _ in range(9)]
+    led = led_by(blocks, text)
     for group in groups_of(blocks):
         if group[0].kind == "heading":
             levels[min(heading.level for heading in group) - 1].append(group[0].start)
         else:
-            levels[6] += [block.start for block in group if block.previous != "heading"]
+            starts = [block.start for block in group if block.previous != "heading"]
+            levels[6] += [start for start in starts if start not in led]
     inner = [block for block in blocks if block.depth and block.previous not in FIRST]
     levels[7] = [block.start for block in inner if block.depth == 1]
     levels[8] = [block.start for block in inner if block.depth > 1]
     return levels
 
 
-def units_of(blocks: Sequence[Block]) -> set[tuple[int, int]]:
-    """Return the spans to keep whole; a block after a heading includes the heading."""
-    headed: dict[int, int] = {}
+def units_of(blocks: Sequence[Block], text: str) -> set[tuple[int, int]]:
+    """Return the spans to keep whole; a block after a heading or a lead includes it."""
+    headed = {
+        following[0].start: group[0].start
+        for group, following in pairwise(groups_of(blocks))
+        if group[0].kind == "heading"
+    }
+    for below, above in led_by(blocks, text).items():
+        headed[below] = headed.get(above, above)
     units = set()
-    for group, following in pairwise(groups_of(blocks)):
-        if group[0].kind == "heading":
-            start, first = group[0].start, following[0]
-            headed[first.start] = start
-            units.add((start, first.end))
-            if first.kind != "table":
-                units.add((start, first.start + 1))
-    whole = [block for block in blocks if block.kind in WHOLE]
-    return units | {(headed.get(block.start, block.start), block.end) for block in whole}
+    for block in blocks:
+        start = headed.get(block.start, block.start)
+        if not block.depth and block.start in headed:
+            units.add((start, block.end))
+            if block.kind != "table":
+                units.add((start, block.start + 1))
+        if block.kind in WHOLE:
+            units.add((start, block.end))
+    return units

@@ -355,6 +355,7 @@ def test_corpora(name: str) -> None:
 
 PARTS = (
     *("# ", "## ", "- ", "* ", "1. ", "> ", "```\n", "~~~py\n", "    ", "\t", "\n", "\n\n", "\r\n"),
+    *("**B**", "why?\n\n", "so:\n", "**", "\n\n__a__:\n\n"),
     *(
         "\r",
         "| a | b |\n|---|---|\n",
@@ -371,6 +372,21 @@ PARTS = (
 )
 
 
+@pytest.mark.parametrize("lead", ["**Care**", "__Care__", "How dry?", "The parts are:", "怎么办？"])
+@pytest.mark.parametrize("below", ["- a\n- b\n", "Keep the teeth dry.\n", "| a |\n|---|\n| b |\n"])
+def test_a_line_that_leads_to_a_block_stays_with_it(lead: str, below: str) -> None:
+    structure = markdown_structure(f"Saws.\n\n{lead}\n\n{below}\nEnd.\n")
+    start = len("Saws.\n\n")
+    end = start + len(f"{lead}\n\n{below}")
+    assert structure.cuts("block") == [start, end + 1]
+    assert (start, end) in structure.units
+
+
+def test_of_several_questions_each_may_begin_a_chunk() -> None:
+    text = "One?\n\nTwo?\n\nThree?\n\nSo.\n"
+    assert markdown_structure(text).cuts("block") == [text.index("Two"), text.index("Three")]
+
+
 def check_blocks(text: str) -> None:
     expected, found = MarkdownBlocks(text), read_blocks(text)
     expected.read()
@@ -378,9 +394,9 @@ def check_blocks(text: str) -> None:
     blocks = [[getattr(block, name) for name in names] for block in found.blocks]
     assert blocks == [[getattr(block, name) for name in names] for block in expected.blocks]
     assert (found.rows, found.gaps) == (expected.rows, expected.gaps)
-    levels = BlockLevels(found.blocks)
-    assert levels.cuts == cuts_of(expected.blocks)
-    assert set(levels.units) == units_of(expected.blocks)
+    levels = BlockLevels(found.blocks, text)
+    assert levels.cuts == cuts_of(expected.blocks, text)
+    assert set(levels.units) == units_of(expected.blocks, text)
     assert levels.regions == [
         (block.start, block.end, block.kind)
         for block in expected.blocks

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from unicodedata import category
 
 from tests.kernels.wrapped_lines import LINE_END, is_wrapped
 
@@ -46,15 +47,27 @@ def is_headed(text: str, start: int, place: int) -> bool:
         return not 0 < level_of(text[place:]) <= level
     is_first = not above or line[0] == "\f"  # of the text, or of a page
     alone = is_first or re.search(r"\n[^\S\n]{0,200}\n\Z", above) is not None
-    line = line.strip()
-    could_begin = is_capital(line[0]) or line[0] == "§"
+    begun = line.strip().lstrip("*_")
+    could_begin = begun != "" and (is_capital(begun[0]) or begun[0] == "§")
     if not alone or not could_be_heading(before[first:]) or not could_begin:
         return False
     if ends_page(text, start + len(before)):
         return False
+    if (second := below_heading(text, place, 100)) is None:
+        return True
+    while second < len(text) and text[second].isspace():
+        second += 1
+    is_near = second < len(text) and second <= place + 160
+    return is_near and below_heading(text, second, 8) is None
+
+
+def below_heading(text: str, place: int, most_after: int) -> int | None:
+    """Where the blank line below ends, if the line here may be a heading, alone."""
     line, _, below = text[place:].partition("\n")
-    is_alone = re.match(r"[^\S\n]{0,100}(?:\n|\Z)", below) is not None
-    return not (could_be_heading(line) and is_alone)
+    is_alone = re.match(rf"[^\S\n]{{0,{most_after}}}(?:\n|\Z)", below)
+    if is_alone is None or not could_be_heading(line):
+        return None
+    return min(place + len(line) + 1 + len(is_alone[0].rstrip("\n")), len(text))
 
 
 def ends_page(text: str, place: int) -> bool:
@@ -113,4 +126,6 @@ def level_of(line: str) -> int:
 
 
 def could_be_heading(line: str) -> bool:
-    return len(line) <= 80 and re.search(r"[^\W_]\s*\Z|[:)]\s*\Z", line) is not None
+    line = re.sub(r"[\s*_]*\Z", "", line) if len(line) <= 80 else ""
+    is_marked = line != "" and category(line[-1]) in ("Mn", "Mc")
+    return is_marked or re.search(r"[^\W_]\Z|[:)?？؟]\Z", line) is not None

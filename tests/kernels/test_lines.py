@@ -80,6 +80,10 @@ BLACK = [
     "§ 1",
     "B",
     "B:",
+    "B?",
+    "**B**",
+    "_",
+    "री",
     "7)",
     "\n\n12\n\f",
     "Page 3",
@@ -111,6 +115,24 @@ def test_breaks_of_any_text(parts: list[str], places: list[int]) -> None:
     start, after, until = sorted(min(place, len(text)) for place in places)
     check(text, start, after, until)
     check(text, 0, 0, len(text))
+
+
+@pytest.mark.parametrize(
+    "heading",
+    [
+        "**Care**",
+        "__Care:__",
+        "How dry?",
+        "如何保养？",
+        "CHAPTER 2\n\nTHE SAW",
+        "अध्याय 2: आरी",
+        "**Care**:",
+    ],
+)
+def test_headings_of_many_forms_stay_with_what_is_below_them(heading: str) -> None:
+    text = f"Oil it.\n\n{heading}\n\nKeep the teeth dry.\n\nSharpen them."
+    ends = find_breaks(text, PARAGRAPH, 0, 0, len(text))
+    assert ends == [text.index(heading), text.index("Sharpen")]
 
 
 @pytest.mark.parametrize("mark", "#=")  # of Markdown; of AsciiDoc and wikis

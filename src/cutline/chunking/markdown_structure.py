@@ -34,9 +34,10 @@ def markdown_structure(text: str) -> Structure:
       the first row stay together, as do the first line of code and its fence.
 
     Blank lines belong to the block before them. Units are all regions, list items, the rows of
-    tables, and headings together with the block that follows them: where the two do not fit, the
-    block is cut, not the heading from its beginning, unless that is a row. Regions are of the kinds
-    "code", "front matter", "html", "list", "quote" and "table".
+    tables, and headings together with the block that follows them, as are short paragraphs outside
+    of lists and quotes that end with a colon or a question mark, or are bold: where the two do not
+    fit, the block is cut, not the heading from its beginning, unless that is a row. Regions are of
+    the kinds "code", "front matter", "html", "list", "quote" and "table".
 
     Headings in lists and quotes open no section. A title is plain text, without inline Markdown
     markup and without attributes, such as `{#id .class}`, at its end; it is cut at 200 characters.
@@ -59,7 +60,7 @@ def markdown_structure(text: str) -> Structure:
     """
     # In tuples, which the garbage collector need not look through again and again.
     blocks, gaps, rows = read_blocks(text)
-    found = BlockLevels(blocks)
+    found = BlockLevels(blocks, text)
     tables = [(start, end) for start, end, kind in found.regions if kind == "table"]
     return Structure(
         _NAMES,

@@ -16,6 +16,7 @@ from cutline.kernels.base.common cimport NOT_FOUND, uint32_t
 from cutline.kernels.breaks.line_ends cimport last_candidate, next_line_end
 from cutline.kernels.breaks.text_properties cimport (
     LETTER,
+    SB_EXTEND,
     SB_LOWER,
     SB_NUMERIC,
     SENTENCE_MASK,
@@ -28,11 +29,15 @@ cdef enum:
     MOST_BLANKS = 200           # of a blank line
     MOST_HEADING = 80           # characters of a heading
     MOST_AFTER_HEADING = 100    # white space after it, or after a line that may be one
+    MOST_TO_SECOND = 160        # characters from one to another below it
+    MOST_AFTER_SECOND = 8       # white space after that
     DEEPEST = 6                 # level of a heading with marks
     UNDERLINED = 1              # that of a line with a ruler below it
     PLAIN = 7                   # that of a line without a mark that looks like a heading
     LEAST_RULER = 3             # signs
     SECTION_SIGN = 0xa7
+    FULL_WIDTH_QUESTION = 0xff1f
+    ARABIC_QUESTION = 0x061f
     FORM_FEED = 0x0C            # a page begins after it
     FEW_LINES = 4               # of a chunk, in which its first entry begins
     LATE = 10                   # characters of an entry before its first digit: a month, a weekday
@@ -71,7 +76,16 @@ cdef bint has_blank_line_after(const Characters* text, Py_ssize_t place) noexcep
 
 cdef inline bint ends_heading(uint32_t code_point) noexcept nogil:
     """Whether a heading may end with it: no full stop, comma or quotation mark."""
-    return properties_of(code_point) & LETTER or code_point == c":" or code_point == c")"
+    cdef uint32_t found = properties_of(code_point)
+    return (
+        found & LETTER or found & SENTENCE_MASK == SB_EXTEND    # a vowel sign of Hindi, say
+        or code_point == c":" or code_point == c")"
+        or code_point == c"?" or code_point == FULL_WIDTH_QUESTION or code_point == ARABIC_QUESTION
+    )
+
+
+cdef inline bint emphasizes(uint32_t code_point) noexcept nogil:
+    return code_point == c"*" or code_point == c"_"
 
 
 cdef inline int marks_at(
@@ -202,7 +216,7 @@ cdef int heading_before(
 
     PLAIN if it has no mark, but looks like one and stands alone.
     """
-    cdef Py_ssize_t end = place, first, at
+    cdef Py_ssize_t end = place, last, first, at
     cdef uint32_t found
     cdef int level
     while end > start and place - end <= MOST_AFTER_HEADING:
@@ -219,8 +233,13 @@ cdef int heading_before(
     while properties_of(char_at(text, at)) & SPACE:
         at += 1
     level = marks_at(text, at, end)
-    if level or not ends_heading(char_at(text, end - 1)) or is_page_end_after(text, end):
+    while at < end and emphasizes(char_at(text, at)):       # as in **Care**
+        at += 1
+    last = last_but_emphasis(text, at, end)
+    if level or last == at or not ends_heading(char_at(text, last - 1)):
         return level
+    if is_page_end_after(text, end):
+        return 0
     if (
         first > start and char_at(text, first) != FORM_FEED
         and not has_blank_line_before(text, start, first - 1)
@@ -232,31 +251,62 @@ cdef int heading_before(
     return 0
 
 
+cdef inline Py_ssize_t last_but_emphasis(
+    const Characters* text, Py_ssize_t first, Py_ssize_t end
+) noexcept nogil:
+    """Where a line ends but for blanks and signs of emphasis."""
+    cdef uint32_t code_point
+    while end > first:
+        code_point = char_at(text, end - 1)
+        if not emphasizes(code_point) and not properties_of(code_point) & SPACE:
+            break
+        end -= 1
+    return end
+
+
+cdef Py_ssize_t below_heading(
+    const Characters* text, Py_ssize_t place, Py_ssize_t most_after
+) noexcept nogil:
+    """Where the blank line below ends, or the text, if the line here may be a heading, alone.
+
+    NOT_FOUND: it says more. `most_after` blanks are looked at after it.
+    """
+    cdef Py_ssize_t at = place, last
+    while at < text.n and char_at(text, at) != c"\n":
+        at += 1
+        if at > place + MOST_HEADING:
+            return NOT_FOUND
+    last = last_but_emphasis(text, place, at)
+    if last == place or not ends_heading(char_at(text, last - 1)):
+        return NOT_FOUND
+    most_after += at
+    at += 1
+    while at < text.n and char_at(text, at) != c"\n":
+        if at > most_after or not properties_of(char_at(text, at)) & SPACE:
+            return NOT_FOUND
+        at += 1
+    return min(at, text.n)
+
+
 cdef bint is_body_after(const Characters* text, Py_ssize_t place, int level) noexcept nogil:
     """Whether what follows belongs to a heading: is more than another line that may be a heading.
 
-    Below one with marks, whatever is not another section of its level or a higher one.
+    Or than one that more follows on: a chapter's number may have its title below it. Below a
+    heading with marks, whatever is not another section of its level or a higher one.
     """
-    cdef Py_ssize_t at = place, most = place + MOST_HEADING
-    cdef uint32_t code_point, last = c"."
+    cdef Py_ssize_t at
     if level != PLAIN:
         return place < text.n and not 0 < marks_at(text, place, text.n) <= level
-    while at < text.n and char_at(text, at) != c"\n":
-        code_point = char_at(text, at)
-        if not properties_of(code_point) & SPACE:
-            last = code_point
+    if place == text.n:
+        return False
+    at = below_heading(text, place, MOST_AFTER_HEADING)
+    if at == NOT_FOUND:
+        return True
+    while at < text.n and at <= place + MOST_TO_SECOND and properties_of(char_at(text, at)) & SPACE:
         at += 1
-        if at > most:
-            return True
-    if place == text.n or not ends_heading(last):
-        return place < text.n
-    most = at + MOST_AFTER_HEADING
-    at += 1
-    while at < text.n and char_at(text, at) != c"\n":
-        if at > most or not properties_of(char_at(text, at)) & SPACE:
-            return True
-        at += 1
-    return False
+    if at == text.n or at > place + MOST_TO_SECOND:
+        return False
+    return below_heading(text, at, MOST_AFTER_SECOND) == NOT_FOUND
 
 
 cdef Py_ssize_t last_paragraph(

@@ -7,6 +7,7 @@ from operator import index
 from typing import Protocol, SupportsIndex
 
 from cutline.errors import OffsetError, SurrogateError, UnsupportedPatternError, shown, shown_type
+from cutline.kernels.base import text_ends as kernel
 from cutline.kernels.base.utf8 import encode_utf8, has_surrogates
 
 __all__ = [
@@ -21,9 +22,9 @@ __all__ = [
     "list_of_texts",
     "need_automaton",
     "need_several",
-    "need_texts",
     "need_unchanged",
     "plain_text",
+    "text_ends",
     "utf8_of",
     "utf8_of_part",
 ]
@@ -74,19 +75,21 @@ def need_several(things: object, name: str) -> None:
         raise TypeError(f"{name} must be several, got {shown_type(things)}") from None
 
 
-def need_texts(texts: list[str]) -> bool:
-    """Refuse what is no text, before work is done for others; return whether each is a plain str.
+def text_ends(texts: list[str]) -> memoryview:
+    """Return where each text ends if they lie one after the other, and refuse what is no text.
+
+    Returns:
+        int64, shape (texts,).
 
     Raises:
-        TypeError: one is not a str; names its place.
+        TypeError: one is not a str; names its place, before work is done for others.
     """
-    if set(map(type, texts)) <= {str}:
-        return True
-    for place, text in enumerate(texts):
-        if not isinstance(text, str):
-            kind = type(text).__name__
-            raise TypeError(f"texts must be str, got {kind} at place {place}{hint_for(text)}")
-    return False
+    ends = kernel.text_ends(texts)
+    if isinstance(ends, memoryview):
+        return ends
+    text = texts[ends]
+    kind = type(text).__name__
+    raise TypeError(f"texts must be str, got {kind} at place {ends}{hint_for(text)}")
 
 
 def is_missing(value: object) -> bool:

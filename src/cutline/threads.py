@@ -9,7 +9,7 @@ from contextlib import suppress
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Generic, SupportsIndex, TypeVar
 
-from cutline.checks import checked_integer, list_of_texts, need_texts
+from cutline.checks import checked_integer, list_of_texts, text_ends
 from cutline.errors import shown
 from cutline.kernels.base.signals import release, stop
 
@@ -46,10 +46,7 @@ def map_blocks(
         ValueError: num_threads is below 1.
     """
     texts = list_of_texts(texts)
-    # The second is slower, but what a subclass overrides does not count.
-    length_of: Callable[[str], int] = len if need_texts(texts) else str.__len__
-    ends = list(accumulate(map(length_of, texts)))
-    blocks = [texts[block.start : block.stop] for block in cut_into_blocks(ends)]
+    blocks = [texts[block.start : block.stop] for block in cut_into_blocks(text_ends(texts))]
     return map_threads(work, blocks, num_threads)
 
 

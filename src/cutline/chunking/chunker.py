@@ -6,10 +6,10 @@ import copy
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
-from itertools import accumulate, chain
+from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, cast
 
-from cutline.checks import list_of_texts, need_texts, plain_text
+from cutline.checks import list_of_texts, plain_text, text_ends
 from cutline.chunking.chunk_finder import ChunkFinder
 from cutline.chunking.chunk_run import ChunkRun, each_chunk
 from cutline.chunking.chunk_stream import ChunkStream, chunk_parts, window_finder
@@ -240,9 +240,9 @@ class Chunker:
         Source: docs/encoding.md, "Threads".
         """
         texts = list_of_texts(texts)
-        need_texts(texts)
+        ends = text_ends(texts)
         cut_block = self._block_cutter()
-        blocks = cut_into_blocks(list(accumulate(map(str.__len__, texts))), block_size(cut_block))
+        blocks = cut_into_blocks(ends, block_size(cut_block))
         found = map_threads(partial(self._chunk_block, texts, cut_block), blocks, num_threads)
         return [chunks for part in found for chunks in part]
 

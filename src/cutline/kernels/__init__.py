@@ -15,6 +15,7 @@ Which kernel reads what, room by room; a room reads only rooms above it::
       find            text + string -> where it first occurs
       spelling        text + a set of characters -> the others spelled by stand-ins
       pairs           text + pairs of classes -> the places between their characters
+      text_ends       texts -> where each ends
       addresses       memory -> where it lies
       team            parts of a job, for several threads
       memory          memory for tables, in large pages

@@ -6,7 +6,10 @@ from cutline.kernels.base.common cimport int64_t, uint8_t
 cdef enum:
     ADDS_NOTHING = -16          # from such a start, no chunk ends after the one before
     RAISED = -17                # maybe, which Python says
-    CHUNK_WORK = 1 << 14        # bytes: what a chunk may cost at least, for the watch of signals
+    # In bytes, for the watch of signals, which takes the GIL from other threads: what a chunk may
+    # cost, and each of its characters.
+    CHUNK_WORK = 1 << 11
+    CHARACTER_WORK = 4
 
 # Where the next chunk may start, before the end of the last one: falling.
 cdef struct Starts:
@@ -35,6 +38,11 @@ cdef class Overlap:
     cdef const int64_t[::1] starts, ends, outer
     cdef const uint8_t[::1] closed
     cdef bint is_closed(self, Py_ssize_t place) noexcept nogil
+
+
+cdef inline Py_ssize_t work_of(const int64_t* row) noexcept nogil:
+    """What finding a chunk may have cost."""
+    return CHUNK_WORK + CHARACTER_WORK * (row[1] - row[0])
 
 
 cdef void free_starts(Starts* starts) noexcept nogil

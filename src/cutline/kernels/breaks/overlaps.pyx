@@ -156,7 +156,7 @@ cdef tuple cut_rows(
                     last[1] = rows[4 * row + 1]
                     last[2] = rows[4 * row + 2]
                     row += 1
-                    if is_interrupted(&watch, CHUNK_WORK + last[1] - last[0]):
+                    if is_interrupted(&watch, work_of(last)):
                         status = INTERRUPTED
     finally:
         free_starts(&starts)

@@ -20,7 +20,7 @@ from cutline.kernels.breaks.best_break cimport (
     BYTES, CHARACTERS, TOKENS, BreakCut, Limit,
 )
 from cutline.kernels.breaks.overlaps cimport (
-    CHUNK_WORK, Cutting, Overlap, Starts, free_starts, next_row,
+    Cutting, Overlap, Starts, free_starts, next_row, work_of,
 )
 from cutline.kernels.breaks.piece_breaks cimport PieceSums
 from cutline.kernels.base.chunks cimport (
@@ -170,7 +170,7 @@ cdef class BlockCutter:
             last[0] = row[0]
             last[1] = row[1]
             last[2] = row[2]
-            if is_interrupted(&self.watch, CHUNK_WORK):
+            if is_interrupted(&self.watch, work_of(row)):
                 rows.n = first
                 return INTERRUPTED
         return rows.n - first

@@ -46,6 +46,21 @@ def test_ids_and_counts_are_those_of_tokenizers(kind: str, name: str, tmp_path: 
     assert encoding.count_batch(texts).tolist() == [len(ids(oracle, text)) for text in texts]
 
 
+@pytest.mark.parametrize("name", CONFIGURATIONS)
+def test_words_of_long_texts_are_those_of_tokenizers(name: str, tmp_path: Path) -> None:
+    # 64 characters are read at a time: words end, and images have many bytes, anywhere among them.
+    rng = random.Random(name)
+    oracle, encoding = both("WordPiece", name, rng, tmp_path)
+    for letters in (f"{LETTERS[:12]} ", f"{LETTERS[:18]}     ", LETTERS, LETTERS + AWKWARD):
+        for _ in range(25):
+            text = "".join(rng.choices(letters, k=rng.randint(50, 400)))
+            expected = ids(oracle, text)
+            # Of a short word with many tokens, their number is known before they are.
+            assert encoding.count(text) == len(expected), ascii(text)
+            assert encoding.encode_ordinary(text) == expected, ascii(text)
+            assert encoding.encode_ordinary(text) == expected, ascii(text)
+
+
 @pytest.mark.parametrize(("kind", "name"), CASES)
 def test_offsets_are_those_of_tokenizers_where_characters_change_alone(
     kind: str, name: str, tmp_path: Path

@@ -43,7 +43,7 @@
    system that has none or will not give them, change nothing. */
 static inline void cutline_in_large_pages(void *memory, size_t n) {
 #if defined(__linux__) && defined(MADV_HUGEPAGE)
-    if (n >= (size_t)1 << 22) {
+    if (n >= (size_t)1 << 21) {
         uintptr_t start = ((uintptr_t)memory + 4095) & ~(uintptr_t)4095;
         uintptr_t end = ((uintptr_t)memory + n) & ~(uintptr_t)4095;
         (void)madvise((void *)start, end - start, MADV_HUGEPAGE);
@@ -347,6 +347,42 @@ static inline uint64_t cutline_matches(const uint8_t *text, int kind, uint32_t o
     }
 #endif
     return matches;
+}
+
+/* Which of 64 characters begin words, by their first and last edges, which lie in turn after the last
+   one of the character before: the first one is neither 0 nor what is before it. And which have a
+   first one that is refused. Reads 16 bytes beyond the edges. */
+static inline uint64_t cutline_words_begun(
+    const uint8_t *edges, uint8_t refused, uint64_t *are_refused
+) {
+    uint64_t go_on = 0;
+    *are_refused = 0;
+#ifdef CUTLINE_HAS_SSE2
+    const __m128i zero = _mm_setzero_si128(), low = _mm_set1_epi16(0xFF);
+    const __m128i other = _mm_set1_epi16(refused);
+    for (int at = 0; at < 64; at += 16, edges += 32) {
+        __m128i same[2], bad[2];
+        for (int half = 0; half < 2; half++) {
+            const uint8_t *from = edges + 16 * half;
+            __m128i first = _mm_loadu_si128((const __m128i *)(from + 1));
+            __m128i last = _mm_loadu_si128((const __m128i *)from);
+            first = _mm_and_si128(first, low);
+            last = _mm_and_si128(last, low);
+            same[half] = _mm_or_si128(_mm_cmpeq_epi16(first, last), _mm_cmpeq_epi16(first, zero));
+            bad[half] = _mm_cmpeq_epi16(first, other);
+        }
+        same[0] = _mm_packs_epi16(same[0], same[1]);
+        bad[0] = _mm_packs_epi16(bad[0], bad[1]);
+        go_on |= (uint64_t)(uint32_t)_mm_movemask_epi8(same[0]) << at;
+        *are_refused |= (uint64_t)(uint32_t)_mm_movemask_epi8(bad[0]) << at;
+    }
+#else
+    for (int at = 0; at < 64; at++, edges += 2) {
+        go_on |= (uint64_t)(edges[1] == edges[0] || edges[1] == 0) << at;
+        *are_refused |= (uint64_t)(edges[1] == refused) << at;
+    }
+#endif
+    return ~go_on;
 }
 
 /* Whether a byte is among 64. */

@@ -1,7 +1,7 @@
 """The caches of pieces, inlined into the encoder: what encoding a piece gave, looked up by its bytes.
 
-Short pieces of few tokens are in the first level, two to a line of the processor's cache. All
-others are in the store: an index of places in a ring, into which each new piece is written after
+Short pieces of few tokens are in the first level, two to a line of the processor's cache; of words,
+the counts of all short ones. All others are in the store: an index of places in a ring, into which each new piece is written after
 the last one, over the oldest.
 
 Guarded by tests/kernels/test_caches.py.
@@ -50,13 +50,20 @@ cdef inline FirstEntry* in_line(FirstEntry* line, Key key) noexcept nogil:
     return line + (line.key.low != key.low)
 
 
+cdef inline bint is_entry_of(const FirstEntry* entry, Key key) noexcept nogil:
+    return ((entry.key.low ^ key.low) | (entry.key.high ^ key.high)) == 0
+
+
 cdef inline void store_in_line(
     FirstEntry* line, Key key, const uint32_t* tokens, Py_ssize_t count
 ) noexcept nogil:
-    """Put a piece into its line; the one before the last leaves it."""
+    """Put a piece into its line; the one before the last leaves it.
+
+    Of more than FIRST_LEVEL_TOKENS, only their number is of use there.
+    """
     line[1] = line[0]
     line.key = key
-    memcpy(line.known.tokens, tokens, count * sizeof(uint32_t))
+    memcpy(line.known.tokens, tokens, min(count, FIRST_LEVEL_TOKENS) * sizeof(uint32_t))
     line.known.count = count
 
 

@@ -13,7 +13,7 @@ from cutline.kernels.base.common cimport (
     uint8_t,
 )
 from cutline.kernels.encode.caches cimport (
-    first_level_line, in_line, index_slot, store_in_line, store_record, stored_record,
+    first_level_line, in_line, index_slot, is_entry_of, store_in_line, store_record, stored_record,
 )
 cdef extern from "native.h":
     uint64_t matches_of "cutline_matches"(
@@ -353,10 +353,6 @@ cdef inline void look_up(Runs* runs) noexcept nogil:
         signs |= count
     runs.total = total
     runs.are_known = signs >= 0
-
-
-cdef inline bint is_entry_of(const FirstEntry* entry, Key key) noexcept nogil:
-    return ((entry.key.low ^ key.low) | (entry.key.high ^ key.high)) == 0
 
 
 cdef inline int32_t count_of_padded(const PaddedKey* key) noexcept nogil:

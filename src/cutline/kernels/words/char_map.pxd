@@ -28,6 +28,7 @@ cdef enum:
     PREFIXED = 3            # place of a bit: a META is put before it where it begins a word
     # Edges of a brief image: 0 and this, where a word ends, or 1 + the group, which is far less
     APART = 0xFF
+    NOT_BRIEF = 0xFE        # the first edge of an image that is not
     BRIEF_BYTES = 4
     # In what a brief image of one character is
     EDGE_SHIFT = 24
@@ -45,7 +46,7 @@ cdef struct Brief:
     uint8_t written[BRIEF_BYTES]
     uint8_t n
     uint8_t kinds           # 0: the image is not brief
-    uint8_t first           # APART: a word begins here whatever is before it
+    uint8_t first           # APART: a word begins here whatever is before it; 0: none has it
     uint8_t last            # 0: no word goes on after it
 
 cdef struct CharBlock:

@@ -295,17 +295,20 @@ cdef Py_ssize_t look_through_units(
     CharMap char_map, const Unit* text, Py_ssize_t stop, Py_ssize_t* place
 ) noexcept nogil:
     cdef uint8_t flags, before
-    cdef Py_ssize_t at = place[0], found = NOT_FOUND
+    cdef Py_ssize_t at = place[0], found = NOT_FOUND, end
     cdef const CharBlock* block
     cdef const uint8_t* is_calm = char_map.is_calm
     while True:
         if char_map.ascii_is_calm:
             at = after_ascii(text, at, stop)
-        while at + 4 <= stop and (
+        end = min(stop, at + ASCII_AT_ONCE)
+        while at + 4 <= end and (
             known_byte(is_calm + (text[at] >> PART_BITS)) & known_byte(is_calm + (text[at + 1] >> PART_BITS))
             & known_byte(is_calm + (text[at + 2] >> PART_BITS)) & known_byte(is_calm + (text[at + 3] >> PART_BITS))
         ):
             at += 4
+        if at == end < stop:
+            continue
         if at >= stop:
             break
         block = <const CharBlock*> published(<const void**> &char_map.blocks[text[at] >> 8])
@@ -354,29 +357,32 @@ cdef bint is_calm_part(const CharBlock* block, Py_ssize_t part) noexcept nogil:
 cdef void describe(const Image* image, const uint8_t* written, Brief* brief) noexcept nogil:
     """Describe an image briefly, if it is brief: a new one says that it is not."""
     cdef Py_ssize_t n = image.n, at
+    cdef uint8_t first = image.first_group + 1, last = image.last_group + 1
+    brief.first = NOT_BRIEF
     if n == 0:
         return
     if n == 1 and written[0] == BREAK:
         brief.kinds = IS_BRIEF
+        brief.first = 0
         return
-    brief.first = image.first_group + 1
-    brief.last = image.last_group + 1
     if image.flags & MARKED and written[0] >= BLANK:
-        brief.first = APART
+        first = APART
         written += 1
         n -= 1
     if image.flags & MARKED and written[n - 1] == BREAK:
-        brief.last = 0
+        last = 0
         n -= 1
     if not 0 < n <= BRIEF_BYTES or breaks_in(written, n):
         return
-    if brief.first == APART and (written - 1)[0] == BLANK:
-        if n > 1 or brief.last == 0 or not image.flags & WHITE:
+    if first == APART and (written - 1)[0] == BLANK:
+        if n > 1 or last == 0 or not image.flags & WHITE:
             return
         brief.kinds = IS_BLANK
     for at in range(n):
         brief.written[at] = written[at]
     brief.n = n
+    brief.first = first
+    brief.last = last
     brief.kinds |= HAS_BYTES | IS_BRIEF | (written[0] != META) << PREFIXED
 
 

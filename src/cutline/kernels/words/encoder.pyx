@@ -34,6 +34,10 @@ cdef enum:
     # ... and of Unigram, whose words are more, and take longer.
     UNIGRAM_BITS = 18
     STEP_BITS = 15
+    # Of the first level, before more of it is used: to encode a word of WordPiece again takes less
+    # than pages of memory that few words share.
+    LINES_A_PIECE = 1
+    UNIGRAM_LINES_A_PIECE = 2
     KEPT_STATES = 16
     NOGIL_CHARS = 4096
     LEAST_CHANGING = 128        # characters whose runs are looked up: some near the end are not found
@@ -145,8 +149,9 @@ cdef class WordEncoder:
                 return OwnedWordState(
                     UNIGRAM_BITS, UNIGRAM_BITS,
                     STEP_BITS if self.model.trie.n_nodes < 1 << NODE_BITS else 0,
+                    UNIGRAM_LINES_A_PIECE,
                 )
-            return OwnedWordState(FIRST_LEVEL_BITS, STORE_BITS, 0)
+            return OwnedWordState(FIRST_LEVEL_BITS, STORE_BITS, 0, LINES_A_PIECE)
 
     cdef void release(self, OwnedWordState owned):
         if len(self.idle) < KEPT_STATES:

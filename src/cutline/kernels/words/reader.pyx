@@ -8,15 +8,22 @@ from libc.stdlib cimport free
 from cutline.kernels.base.characters cimport Unit, char_at
 from cutline.kernels.base.common cimport (
     INTERRUPTED, NO_MEMORY, characters_in, grow, memcpy, memmove, memset, uint16_t, uint32_t,
-    unlikely,
+    uint64_t, unlikely,
 )
 from cutline.kernels.base.signals cimport is_interrupted
 from cutline.kernels.words.char_map cimport (
-    BRIEF_BYTES, HAS_BYTES, IS_BLANK, MARKED, PREFIXED, WHITE, Brief, Image,
+    BRIEF_BYTES, HAS_BYTES, IS_BLANK, MARKED, NOT_BRIEF, PREFIXED, WHITE, Brief, Image,
 )
 from cutline.kernels.words.images cimport BLANK, META
 
+cdef extern from "native.h":
+    uint64_t words_begun "cutline_words_begun"(
+        const uint8_t* edges, uint8_t refused, uint64_t* are_refused
+    ) noexcept nogil
+    int low_bit "cutline_low_bit"(uint64_t word) noexcept nogil
+
 cdef enum:
+    AT_ONCE = 64            # characters
     ROOM = 336              # bytes of an image and a META a word, and what keys read beyond a word
     MOST_BRIEF = 8          # bytes of a brief image and a META, and what is copied beyond
     STRETCH = 4096
@@ -153,10 +160,65 @@ cdef inline void read_brief(
     """
     if reader.locates == PLACES or reader.traces:
         read_brief_images(reader, words, text, stop, PLACES)
+    elif reader.prefixes or reader.collapses:
+        read_brief_images(reader, words, text, stop, reader.locates)
     elif reader.locates == FIRSTS:
-        read_brief_images(reader, words, text, stop, FIRSTS)
+        read_many_images(reader, words, text, stop, FIRSTS)
     else:
-        read_brief_images(reader, words, text, stop, 0)
+        read_many_images(reader, words, text, stop, 0)
+
+
+cdef inline void read_many_images(
+    Reader* reader, Words* words, const Unit* text, Py_ssize_t stop, int locates
+) noexcept nogil:
+    """What read_brief does where words are nothing but their images: many characters at a time.
+
+    Which of them begin words is then told by their edges alone.
+    """
+    cdef uint8_t* buffer = reader.buffer
+    cdef CharBlock** blocks = reader.blocks
+    cdef const CharBlock* block = blocks[0]
+    cdef const Brief* brief
+    cdef uint8_t edges[2 * AT_ONCE + 16]    # the last one of the character before, then two of each
+    cdef Py_ssize_t places[AT_ONCE + 1]     # of each in the buffer
+    cdef Py_ssize_t at = reader.at, used = reader.used, n, place
+    cdef Py_ssize_t begun = words.count + reader.is_open, before = begun
+    cdef uint64_t begins, refused = 0
+    memset(edges, 0, sizeof(edges))
+    edges[0] = reader.group + 1 if reader.is_open else 0
+    while at < stop and begun <= WORDS and not refused:
+        n = min(stop - at, <Py_ssize_t> AT_ONCE)
+        for place in range(n):
+            if Unit is not uint8_t:
+                block = blocks[text[at + place] >> 8]
+            brief = &block.briefs[text[at + place] & 0xFF]
+            memcpy(buffer + used, brief.written, BRIEF_BYTES)
+            memcpy(&edges[2 * place + 1], &brief.first, 2)      # and the last one
+            places[place] = used
+            used += brief.n
+        begins = words_begun(edges, NOT_BRIEF, &refused)
+        if unlikely(n < AT_ONCE):
+            begins &= (<uint64_t> 1 << n) - 1
+            refused &= (<uint64_t> 1 << n) - 1
+        if unlikely(refused):
+            n = low_bit(refused)
+            used = places[n]
+            begins &= (<uint64_t> 1 << n) - 1
+        while begins:
+            place = low_bit(begins)
+            words.starts[begun] = places[place]
+            if locates:
+                words.firsts[begun] = at + place
+            begun += 1
+            begins &= begins - 1
+        edges[0] = edges[2 * n]
+        at += n
+    reader.at = at
+    reader.used = used
+    reader.is_open = edges[0] != 0
+    reader.group = edges[0] - 1 if reader.is_open else 0
+    reader.is_blank = False
+    words.count = begun - reader.is_open
 
 
 cdef inline void read_brief_images(

@@ -9,7 +9,7 @@ from cutline.kernels.base.common cimport (
 )
 from cutline.kernels.encode.caches cimport (
     FIRST_LEVEL_TOKENS, STORED_BYTES, FirstEntry, find_stored, first_level_line, in_line,
-    index_slot, store_in_line, store_piece,
+    index_slot, is_entry_of, store_in_line, store_piece,
 )
 from cutline.kernels.words.model cimport WORD_PIECE, WordModel
 from cutline.kernels.words.reader cimport TOO_LONG, WORD_SLOTS, Reader, read_words, start_reading
@@ -105,7 +105,7 @@ cdef Py_ssize_t count_words(
     for word in range(state.words.count):
         if is_short(state, word):
             entry = in_line(lines[word], keys[word])
-            if likely(entry.key.low == keys[word].low and entry.key.high == keys[word].high):
+            if likely(is_entry_of(entry, keys[word])):
                 total += entry.known.count
                 if totals != NULL:
                     totals[word] = total
@@ -139,7 +139,9 @@ cdef Py_ssize_t encode_words(
     for word in range(state.words.count):
         if is_short(state, word):
             entry = in_line(lines[word], keys[word])
-            if likely(entry.key.low == keys[word].low and entry.key.high == keys[word].high):
+            if likely(
+                is_entry_of(entry, keys[word]) and entry.known.count <= FIRST_LEVEL_TOKENS
+            ):
                 # There is room for three: look_up makes room for what it adds and four more.
                 memcpy(state.out + before, entry.known.tokens, 3 * sizeof(uint32_t))
                 before += entry.known.count
@@ -178,22 +180,27 @@ cdef Py_ssize_t look_up(
     const WordModel* model, WordState* state, Py_ssize_t word, Key key, Py_ssize_t before,
     bint keep
 ) noexcept nogil:
-    """Encode a word that the first level does not hold, after `before` ids if they are kept.
+    """Encode a word whose ids the first level does not hold, after `before` others if they are kept.
 
+    If it is short, and the first level does not even have its count, the store is not asked.
     `key` is what find_lines made of it.
     """
     cdef Py_ssize_t n = state.words.lengths[word], count
     cdef const uint8_t* start = state.reader.buffer + state.words.starts[word]
     cdef const uint32_t* found
+    cdef FirstEntry* line = NULL
     cdef uint32_t known = 0
-    cdef uint64_t hashed = 0
-    cdef bint is_stored = 0 < n <= STORED_BYTES
+    cdef uint64_t hashed = key.low
+    cdef bint is_stored = SHORT_PIECE < n <= STORED_BYTES, is_counted = False
+    if is_short(state, word):
+        line = first_level_line(state.first_level, state.line_mask, key)
+        is_counted = is_stored = is_entry_of(in_line(line, key), key)
+        hashed = scramble(hash_key(key))
     if not grow(
         <void**> &state.out, &state.out_slots, before + out_slots_of(n), sizeof(uint32_t)
     ):
         return NO_MEMORY
     if is_stored:
-        hashed = scramble(hash_key(key)) if n <= SHORT_PIECE else key.low
         found = find_stored(&state.store, hashed, start, n, &known)
         if found != NULL:
             if keep:
@@ -202,13 +209,12 @@ cdef Py_ssize_t look_up(
     count = encode_word(model, state, word, state.out + before, NULL)
     if count < 0:
         return count
-    if 0 < n <= SHORT_PIECE and count <= FIRST_LEVEL_TOKENS:
+    if line != NULL and not is_counted:
         state.kept += 1
-        store_in_line(
-            first_level_line(state.first_level, state.line_mask, key), key, state.out + before,
-            count,
-        )
-    elif is_stored and count <= STORED_BYTES:
+        store_in_line(line, key, state.out + before, count)
+    if (is_stored or (line != NULL and keep and count > FIRST_LEVEL_TOKENS)) and (
+        count <= STORED_BYTES
+    ):
         store_piece(&state.store, hashed, start, n, state.out + before, count)
     return count
 

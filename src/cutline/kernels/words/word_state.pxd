@@ -20,6 +20,7 @@ cdef struct WordState:
     uint64_t line_mask          # of the lines that are in use; more are as soon as these fill up
     uint64_t most_lines
     uint64_t kept               # words and runs that were put into lines
+    uint64_t lines_a_piece      # with fewer for each of these, more are used
     Store store
     Reader reader
     Words words
@@ -41,9 +42,9 @@ cdef class OwnedWordState:
 
 
 cdef inline void make_room(WordState* state) noexcept nogil:
-    """Use more lines if there is a piece for every other one. No line may be pointed to."""
+    """Use more lines if they are few for their pieces. No line may be pointed to."""
     cdef uint64_t n_lines = state.line_mask + 1
-    if unlikely(2 * state.kept > n_lines and n_lines < state.most_lines):
+    if unlikely(state.lines_a_piece * state.kept > n_lines and n_lines < state.most_lines):
         state.line_mask = min(SPREAD * n_lines, state.most_lines) - 1
         in_large_pages(
             state.first_level + 2 * n_lines,

@@ -22,7 +22,9 @@ cdef enum:
 cdef class OwnedWordState:
     """Owns a state; one call at a time uses it."""
 
-    def __cinit__(self, int first_level_bits, int store_bits, int step_bits):
+    def __cinit__(
+        self, int first_level_bits, int store_bits, int step_bits, uint64_t lines_a_piece
+    ):
         cdef size_t first_level_bytes = sizeof(FirstEntry) << max(first_level_bits, 1)
         cdef size_t index_bytes = sizeof(uint64_t) << store_bits
         cdef size_t step_bytes = sizeof(uint64_t) << step_bits if step_bits else 0
@@ -32,6 +34,7 @@ cdef class OwnedWordState:
         )
         start = <size_t> &self.memory[0]
         self.state.first_level = <FirstEntry*> start
+        self.state.lines_a_piece = lines_a_piece
         self.state.most_lines = <uint64_t> 1 << max(first_level_bits - 1, 0)
         self.state.line_mask = min(self.state.most_lines, <uint64_t> FIRST_LINES) - 1
         self.state.store.index = <uint64_t*> (start + first_level_bytes)

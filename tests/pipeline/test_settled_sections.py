@@ -9,7 +9,7 @@ import cutline
 from cutline.errors import VocabularyError
 from cutline.pipeline import word_slices
 from tests.grown import check_growth, check_growth_at, settle_at_once
-from tests.pipeline.characters import added
+from tests.pipeline.characters import added, make_document
 from tests.pipeline.families import build, tokenizers
 from tests.pipeline.test_added import NORMALIZERS, make_tokenizer
 from tests.words.tokenizers_of import MODELS, tokenizer_of
@@ -260,3 +260,52 @@ def test_white_space_before_a_token_is_stripped_or_one_itself(
         for length in (1, 2):
             parts = rng.choices([*written, " ", "  ", "a", "ab", "\n"], k=40 * length)
             check_growth(oracle, encoding, rng, parts)
+
+
+LED = ("added after the first", "seamless", "masks of all texts")
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+@pytest.mark.parametrize("flags", [{}, {"lstrip": True}, {"rstrip": True}], ids=str)
+@pytest.mark.parametrize("name", [*LED, "metaspace first", "t5, first", "NFC, metaspace first"])
+def test_texts_grow_where_only_their_start_is_led(
+    name: str, flags: dict[str, bool], at_once: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if at_once:
+        settle_at_once(monkeypatch)
+    rng = random.Random(f"{name} {flags}")
+    is_bpe = name in LED
+    for kind in ("BPE",) if is_bpe else MODELS:
+        oracle = (
+            tokenizers.Tokenizer.from_str(make_document(name))
+            if is_bpe
+            else tokenizer_of(kind, name, rng)
+        )
+        oracle.add_tokens([AddedToken("<y>", normalized=False, **flags), "xa"])
+        oracle.encode_special_tokens = True
+        encoding = cutline.Encoding.from_tokenizers(oracle)
+        for pool in (
+            ["<y>", "a"],
+            ["<y>", " ", "\n", "a"],
+            ["<y>", "xa", "\u65e5", "e\u0301", " "],
+        ):
+            check_growth(oracle, encoding, rng, rng.choices(pool, k=60))
+
+
+@pytest.mark.parametrize("part", ["<y>", "ab", "<y>  ", "e\u0301"])
+@pytest.mark.parametrize("name", ["seamless", "added after the first", "metaspace first"])
+def test_all_but_the_end_is_settled_where_only_the_start_is_led(name: str, part: str) -> None:
+    is_bpe = name in LED
+    document = make_document(name) if is_bpe else ""
+    oracle = (
+        tokenizers.Tokenizer.from_str(document)
+        if is_bpe
+        else tokenizer_of("Unigram", name, random.Random(1))
+    )
+    oracle.add_tokens([AddedToken("<y>", normalized=False)])
+    one: Any = cutline.Encoding.from_tokenizers(oracle).appender()
+    for length, character in enumerate(part * (900 // len(part)), 1):
+        one.append(character)
+        count = one.count
+        assert length - _settled(one) < 100
+        assert length % 300 or count == len(oracle.encode(one.text, add_special_tokens=False).ids)

@@ -185,6 +185,15 @@ class Pipeline:
         return GrowingForm.of(self.steps_for(inside=False), at_end=True)
 
     @cached_property
+    def form_after_token(self) -> "GrowingForm":
+        """The same after an added token, where there may be no blank at the start."""
+        from cutline.words.growing_form import GrowingForm
+
+        if not self.spec.prefix_first:
+            return self.form_at_end
+        return GrowingForm.of(self.spec.normalizer, at_end=True)
+
+    @cached_property
     def form_inside(self) -> "GrowingForm":
         """The same after a beginning that no later text changes."""
         from cutline.words.growing_form import GrowingForm
@@ -291,8 +300,8 @@ class Pipeline:
             at_start = True
 
     def count_section(self, encoder: TextEncoder, text: str) -> int:
-        """Count the tokens of what is between two added tokens."""
-        pieces = self._pieces_of_section(text, self.counting(frozenset()), 0, at_start=True)
+        """Count the tokens of what is after an added token, up to the next one."""
+        pieces = self._pieces_of_section(text, self.counting(frozenset()), 1, at_start=True)
         return _total(encoder, pieces)
 
     def trace_marks(self, traced: Traced) -> Traced:

@@ -252,11 +252,15 @@ def settled_sections(
     ordinary: AddedFinder,
     begin: Callable[[], Settled],
     count: Callable[[str], int],
+    first: Settled,
 ) -> Settled:
-    """Begin a text that grows at its end, with added tokens that `are_plain`; see `_Rules`."""
+    """Begin a text that grows at its end, with added tokens that `are_plain`; see `_Rules`.
+
+    `first` is the section at the start of the text.
+    """
     if not ordinary.texts:
-        return begin()
-    return SettledSections(_Rules(finder, ordinary, begin, count), 0, begin())
+        return first
+    return SettledSections(_Rules(finder, ordinary, begin, count), 0, first)
 
 
 def sections_at_end(

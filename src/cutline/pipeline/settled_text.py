@@ -133,7 +133,7 @@ class Sections:
         self.count = count
 
     def _settled_start(self) -> Settled:
-        return settled_sections(*self._finders, self._begin, self.count)
+        return settled_sections(*self._finders, self._begin, self.count, self._begin())
 
     def _settled_end(self) -> Settled:
         return sections_at_end(*self._finders, self._begin_end, self.count)
@@ -153,21 +153,24 @@ def settled_text(pipeline: Pipeline, encoder: TextEncoder) -> Settled | None:
     if not _can_settle(pipeline, encoder):
         return None
 
-    def begin() -> Settled:
+    def begin(form: GrowingForm = pipeline.form_after_token) -> Settled:
         grown: Appender | RecountedAppender
         if pipeline.ordinary_of_normalized.texts:
             grown = RecountedAppender(_sections(pipeline, encoder))
         else:
             grown = Appender._of_normalized(encoder)
-        return SettledText(encoder, pipeline.form_at_end, grown)
+        return SettledText(encoder, form, grown)
 
-    count = partial(pipeline.count_section, encoder)
-    return settled_sections(pipeline.finder_of_raw, pipeline.ordinary_of_raw, begin, count)
+    raw = pipeline.finder_of_raw, pipeline.ordinary_of_raw
+    count, first = partial(pipeline.count_section, encoder), begin(pipeline.form_at_end)
+    return settled_sections(*raw, begin, count, first)
 
 
 def text_at_end(pipeline: Pipeline, encoder: TextEncoder) -> Settled | None:
     """Begin a text that grows at its beginning; None: it is counted up to safe split points."""
-    if not _can_settle(pipeline, encoder):
+    # What is put before a section depends on where it begins.
+    is_led = pipeline.spec.prefix_first and pipeline.ordinary_finders
+    if is_led or not _can_settle(pipeline, encoder):
         return None
 
     def begin() -> Settled:
@@ -189,9 +192,6 @@ def _can_settle(pipeline: Pipeline, encoder: TextEncoder) -> bool:
         return False
     raw = pipeline.finder_of_raw, pipeline.ordinary_of_raw
     if not (are_plain(*raw) and are_plain(*_of_normalized(pipeline))):
-        return False
-    # What is put before a section may depend on where it begins.
-    if spec.prefix_first and pipeline.ordinary_finders:
         return False
     return not (spec.prefix_space and pipeline.ordinary_of_normalized.texts)
 

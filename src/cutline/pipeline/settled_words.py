@@ -196,23 +196,22 @@ class _NormalWords:
 
 def settled_words(pipeline: WordPipeline, encoder: TextEncoder) -> Settled | None:
     """Begin a text that grows; None: it is counted from safe split points."""
-    if not ends_sections(pipeline):
-        return None
+    raw = pipeline.finder_of_raw, pipeline.ordinary_of_raw
     searches = bool(pipeline.ordinary_of_normalized.texts)
-    if searches and not has_plain_sections(pipeline):
+    if not are_plain(*raw) or (searches and not has_plain_sections(pipeline)):
         return None
 
-    def begin() -> Settled:
+    def begin(prefixes: bool = not pipeline._only_first) -> Settled:
         if not searches:
-            return SettledWords(pipeline, GrowingWords(pipeline.kernel), begins=True)
+            words = GrowingWords(pipeline.kernel, prefixes=prefixes)
+            return SettledWords(pipeline, words, begins=True)
         return SettledText(encoder, pipeline.form_at_end, RecountedAppender(sections))
 
     def begin_normal() -> Settled:
         return _NormalWords(GrowingWords(pipeline.kernel, keeps_end=True))
 
     sections: Any = Sections(pipeline, begin_normal, begin_normal, pipeline.count_kept)
-    raw = pipeline.finder_of_raw, pipeline.ordinary_of_raw
-    return settled_sections(*raw, begin, partial(pipeline.count_section, encoder))
+    return settled_sections(*raw, begin, partial(pipeline.count_section, encoder), begin(True))
 
 
 def has_plain_sections(pipeline: WordPipeline) -> bool:

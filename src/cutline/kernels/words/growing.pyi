@@ -3,7 +3,9 @@ from typing import Self
 from cutline.kernels.words.encoder import WordEncoder
 
 class GrowingWords:
-    def __new__(cls, encoder: WordEncoder, keeps_end: bool = False) -> Self: ...
+    def __new__(
+        cls, encoder: WordEncoder, keeps_end: bool = False, prefixes: bool = True
+    ) -> Self: ...
     @property
     def tokens(self) -> int: ...
     @property

@@ -51,6 +51,7 @@ cdef class GrowingWords:
     Args:
         encoder: counts.
         keeps_end: nothing is cut off at the end of the text.
+        prefixes: it is at the start of a text, or all texts get the prefix.
 
     Attributes:
         tokens: of the words that have ended.
@@ -58,12 +59,13 @@ cdef class GrowingWords:
 
     cdef WordEncoder encoder
     cdef readonly int64_t tokens
-    cdef bint keeps_end
+    cdef bint keeps_end, prefixes
     cdef OpenWord word
 
-    def __cinit__(self, WordEncoder encoder not None, bint keeps_end=False):
+    def __cinit__(self, WordEncoder encoder not None, bint keeps_end=False, bint prefixes=True):
         self.encoder = encoder
         self.keeps_end = keeps_end
+        self.prefixes = prefixes and encoder.prefixes
 
     def __dealloc__(self):
         free(self.word.rest)
@@ -72,7 +74,7 @@ cdef class GrowingWords:
 
     def copy(self):
         """Return an independent one."""
-        cdef GrowingWords twin = GrowingWords(self.encoder, self.keeps_end)
+        cdef GrowingWords twin = GrowingWords(self.encoder, self.keeps_end, self.prefixes)
         cdef OpenWord* word = &twin.word
         cdef Py_ssize_t n = self.word.n
         twin.tokens = self.tokens
@@ -181,7 +183,7 @@ cdef class GrowingWords:
         """Read the text after what was read before. False: no memory."""
         cdef Reader* reader = &state.reader
         cdef OpenWord* word = &self.word
-        start_reading(reader, 0, reader.text.n, self.encoder.prefixes)
+        start_reading(reader, 0, reader.text.n, self.prefixes)
         if not word.is_open:
             return True
         if not reserve(reader, word.n):

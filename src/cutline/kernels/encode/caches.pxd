@@ -1,8 +1,8 @@
 """The caches of pieces, inlined into the encoder: what encoding a piece gave, looked up by its bytes.
 
 Short pieces of few tokens are in the first level, two to a line of the processor's cache; of words,
-the counts of all short ones. All others are in the store: an index of places in a ring, into which each new piece is written after
-the last one, over the oldest.
+the counts of all short ones. All others are in the store: an index of places in a ring, into which
+each new piece is written after the last one, over the oldest.
 
 Guarded by tests/kernels/test_caches.py.
 """

@@ -52,6 +52,22 @@ def loaded(name: str, folder: Path) -> tuple[cutline.Encoding, Callable[[str], i
     return cutline.load(path), families.count_of(tokenizer)
 
 
+def noted_lengths(
+    monkeypatch: pytest.MonkeyPatch, owners: tuple[type, ...], method: str
+) -> list[int]:
+    """The characters of each text that is the last argument of a method."""
+    lengths: list[int] = []
+    for owner in owners:
+        count = getattr(owner, method)
+
+        def noted(*given: Any, count: Any = count) -> Any:
+            lengths.append(len(given[-1]))
+            return count(*given)
+
+        monkeypatch.setattr(owner, method, noted)
+    return lengths
+
+
 @pytest.mark.parametrize("name", TOKENIZERS)
 def test_it_is_the_count_or_none(
     name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
@@ -85,31 +101,14 @@ def test_no_more_is_counted_than_decides(
     name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     encoding, _ = loaded(name, tmp_path)
-    counted = 0
-    for pipeline in (Pipeline, WordPipeline):
-        count = pipeline.count
-
-        def noted(self: Any, encoder: Any, text: str, count: Any = count) -> int:
-            nonlocal counted
-            counted += len(text)
-            total: int = count(self, encoder, text)
-            return total
-
-        monkeypatch.setattr(pipeline, "count", noted)
+    counted = noted_lengths(monkeypatch, (Pipeline, WordPipeline), "count")
     assert encoding.count_till_limit(LONG, 100) is None
     assert not encoding.fits(LONG, 100)
-    assert counted <= 2 * till_limit._LEAST
+    assert sum(counted) <= 2 * till_limit._LEAST
 
 
 def test_nor_with_special_tokens(monkeypatch: pytest.MonkeyPatch) -> None:
-    counted: list[int] = []
-    count = WithSpecial.count
-
-    def noted(self: WithSpecial, text: str) -> int:
-        counted.append(len(text))
-        return count(self, text)
-
-    monkeypatch.setattr(WithSpecial, "count", noted)
+    counted = noted_lengths(monkeypatch, (WithSpecial,), "count")
     encoding, text = cutline.get_encoding("o200k_base"), "one <|endoftext|> two " * 30_000
     assert not encoding.fits(text, 5, allowed_special="all")
     assert sum(counted) <= till_limit._LEAST
@@ -135,13 +134,6 @@ def test_a_growing_text_counts_no_more_than_decides(
     name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     encoding, _ = loaded(name, tmp_path)
-    counted: list[int] = []
-    count = RecountedAppender._count_with
-
-    def noted(self: RecountedAppender, more: str) -> int:
-        counted.append(len(more))
-        return count(self, more)
-
-    monkeypatch.setattr(RecountedAppender, "_count_with", noted)
+    counted = noted_lengths(monkeypatch, (RecountedAppender,), "_count_with")
     assert not encoding.appender("Begun é").fits(LONG, 100)
     assert sum(counted) <= till_limit._LEAST

@@ -185,9 +185,11 @@ def test_output_in_the_folder_is_not_read(invoke: Invoke, folder: Path) -> None:
 
 def test_named_file_is_not_replaced_by_its_chunks(invoke: Invoke, folder: Path) -> None:
     path = folder / "z.md"
-    result = invoke("chunk", "-o", path, path)
-    assert (result.exit_code, path.read_text()) == (1, "z")
-    assert result.stderr == f"cutline: {path}: is the file of --output, too, and would be lost\n"
+    for others in ([], [folder / "b" / "a.md"], [folder]):
+        result = invoke("chunk", "-o", path, *others, path)
+        assert (result.exit_code, path.read_text()) == (1, "z")
+        expected = f"cutline: {path}: is the file of --output, too, and would be lost\n"
+        assert result.stderr == expected
 
 
 def test_file_that_standard_output_goes_to_is_not_read(command: Command, folder: Path) -> None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
 import click
 
+from cutline.cli.failure import Failure
 from cutline.cli.output import STDOUT
 from cutline.cli.streams import STDIN, binary_stream
 
@@ -91,7 +92,11 @@ class Finder:
         self.unread: list[tuple[str, OSError]] = []
 
     def files_of(self, name: str) -> Iterator[str]:
-        """Yield the files of a name, sorted."""
+        """Yield the files of a name, sorted.
+
+        Raises:
+            Failure: it is that of the output file.
+        """
         if name == STDIN:
             yield name
         # Not pathlib's, which raise where a folder may not be entered or a name is too long.
@@ -112,11 +117,10 @@ class Finder:
         else:
             # A file; one that is missing is reported when read.
             if self._output != STDOUT and os.path.isfile(name) and self._is_output(name):  # noqa: PTH113
-                self.unread.append(
-                    (name, OSError(0, "is the file of --output, too, and would be lost"))
-                )
-            else:
-                yield name
+                # Not among those that are left out: the results of others would replace it.
+                shown = click.format_filename(name)
+                raise Failure(f"{shown}: is the file of --output, too, and would be lost")
+            yield name
 
     def _unless_none(
         self, name: str, found: Iterator[str], problem: str, n_unread: int

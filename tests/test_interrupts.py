@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import Any, Final
@@ -19,7 +20,7 @@ from cutline.kernels.bpe import build
 from cutline.pretokenize.splitting import Splitting, prefix_counts
 from cutline.spec import TokenizerSpec
 from cutline.tables.bpe_tables import _hash
-from cutline.threads import map_threads
+from cutline.threads import _SharedItems, map_threads
 from cutline.vocabulary import Vocabulary
 from cutline.words.models import WordPiece
 from tests.alarms import StopError, alarm
@@ -119,6 +120,23 @@ def test_threads_end_their_work_when_nobody_waits_for_it() -> None:
             map_threads(work, [SHORT, text], 2)
         assert map_threads(ENCODING.count, [SHORT, SHORT], 2) == [ENCODING.count(SHORT)] * 2
     assert done == []
+
+
+def test_a_later_item_that_fails_first_does_not_hide_an_earlier_one() -> None:
+    def work(place: int) -> None:
+        raise ValueError(place)
+
+    class Waiting(deque[int]):
+        def popleft(self) -> int:
+            place = super().popleft()
+            shared.fail(place + 1, ValueError(place + 1))  # as another thread might now
+            return place
+
+    shared = _SharedItems(work, [0, 1])
+    shared._waiting = Waiting([0, 1])
+    shared.work_off()
+    with pytest.raises(ValueError, match="0"):
+        shared.in_order()
 
 
 @pytest.fixture

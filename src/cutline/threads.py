@@ -154,7 +154,8 @@ class _SharedItems(Generic[Item, Result]):
         with suppress(IndexError):  # of popleft: there are none
             while True:
                 place = self.places[thread] = self._waiting.popleft()
-                if self._failed:  # looked at after saying what is worked on: see `fail`
+                # Looked at after saying what is worked on: see `fail`. An earlier one goes on.
+                if any(failed < place for failed in tuple(self._failed)):
                     return
                 try:
                     self._results[place] = self._work(self._items[place])

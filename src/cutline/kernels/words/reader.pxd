@@ -40,6 +40,7 @@ cdef struct Reader:
     bint is_blank               # it is but a blank of a run that collapses
     bint is_white               # ... of characters that are cut off at the end of a text
     uint8_t group
+    uint8_t is_rough            # a character without a brief image is among the last ones
 
 # Slot `count` is that of the word being read. What is not in the buffer is for who locates words.
 cdef struct Words:

@@ -39,7 +39,7 @@ cdef void start_reading(
     reader.prefixes = prefixes
     reader.used = 0
     reader.is_open = reader.goes_on = False
-    reader.group = 0
+    reader.group = reader.is_rough = 0
 
 
 cdef void start_inside(
@@ -156,16 +156,23 @@ cdef inline void read_brief(
 ) noexcept nogil:
     """Read characters with brief images, up to another one.
 
-    There is room for MOST_BRIEF bytes for each of them.
+    There is room for MOST_BRIEF bytes for each of them. Where others are near, as the marks of
+    Hindi, many would be read in vain to find them.
     """
+    cdef Py_ssize_t near = min(stop, reader.at + AT_ONCE)
     if reader.locates == PLACES or reader.traces:
         read_brief_images(reader, words, text, stop, PLACES)
     elif reader.prefixes or reader.collapses:
         read_brief_images(reader, words, text, stop, reader.locates)
-    elif reader.locates == FIRSTS:
-        read_many_images(reader, words, text, stop, FIRSTS)
     else:
-        read_many_images(reader, words, text, stop, 0)
+        if reader.is_rough:
+            read_brief_images(reader, words, text, near, reader.locates)
+            if reader.at < near:
+                return
+        if reader.locates == FIRSTS:
+            read_many_images(reader, words, text, stop, FIRSTS)
+        else:
+            read_many_images(reader, words, text, stop, 0)
 
 
 cdef inline void read_many_images(
@@ -218,6 +225,7 @@ cdef inline void read_many_images(
     reader.is_open = edges[0] != 0
     reader.group = edges[0] - 1 if reader.is_open else 0
     reader.is_blank = False
+    reader.is_rough = refused != 0
     words.count = begun - reader.is_open
 
 

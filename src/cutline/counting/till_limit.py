@@ -9,12 +9,29 @@ from typing import Final
 
 from cutline.errors import SurrogateError
 
-__all__ = ["is_sure_to_exceed"]
+__all__ = ["count_till_limit", "is_sure_to_exceed"]
 
 _LEAST: Final = 1 << 16  # characters: up to so many are counted as they are
 _CHARACTERS_A_TOKEN: Final = 8  # more than most texts have
 _GROWTH: Final = 4  # so that no more than a third of the text is counted in vain
 _REACH: Final = 2  # characters on each side that decide about a point, at most
+
+
+def count_till_limit(
+    text: str,
+    limit: int,
+    count: Callable[[str], int],
+    find_points: Callable[[str, int], Iterable[int]],
+    split_at: Callable[[str, int], int] | None = None,
+) -> int | None:
+    """Count the tokens of a text, or return None if there are more than a limit.
+
+    See `is_sure_to_exceed`.
+    """
+    if is_sure_to_exceed(text, limit, count, find_points, split_at):
+        return None
+    tokens = count(text)
+    return tokens if tokens <= limit else None
 
 
 def is_sure_to_exceed(

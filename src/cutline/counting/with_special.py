@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from cutline.counting.recounted import RecountedAppender, RecountedPrepender
-from cutline.counting.till_limit import is_sure_to_exceed
+from cutline.counting.till_limit import count_till_limit
 
 if TYPE_CHECKING:
     from cutline.special import SpecialFinder
@@ -55,10 +55,7 @@ class WithSpecial:
 
     def count_till_limit(self, text: str, limit: int) -> int | None:
         """Count the tokens, or return None if there are more than `limit`."""
-        if is_sure_to_exceed(text, limit, self.count, self._safe_points):
-            return None
-        tokens = self.count(text)
-        return tokens if tokens <= limit else None
+        return count_till_limit(text, limit, self.count, self._safe_points)
 
     def encode_ordinary(self, text: str) -> list[int]:
         """Encode a text."""

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cutline.checks import plain_text, utf8_of
-from cutline.counting.till_limit import is_sure_to_exceed
+from cutline.counting.till_limit import count_till_limit
 from cutline.errors import VocabularyError
 from cutline.kernels.encode.decode import ids_to_list
 from cutline.kernels.words.char_map import CharMap
@@ -470,10 +470,7 @@ class WordPipeline(Pipeline):
         """Count the tokens of a text, or return None if there are more than `limit`."""
         text = plain_text(text)
         count = partial(self.count, encoder)
-        if is_sure_to_exceed(text, limit, count, self.find_safe_points, encoder.split_at):
-            return None
-        total = self.count(encoder, text)
-        return total if total <= limit else None
+        return count_till_limit(text, limit, count, self.find_safe_points, encoder.split_at)
 
     def encode_ordinary(self, encoder: TextEncoder, text: str) -> list[int]:
         """Implement `Encoding.encode_ordinary`."""

@@ -17,7 +17,7 @@ from cutline.chunks import Chunk
 from cutline.counting import cutting, together, truncating
 from cutline.counting.limits import AlsoFits, further_limits
 from cutline.counting.recounted import RecountedAppender, RecountedPrepender
-from cutline.counting.till_limit import is_sure_to_exceed
+from cutline.counting.till_limit import count_till_limit
 from cutline.counting.truncating import Boundary, Keep
 from cutline.errors import OffsetError
 from cutline.pretrained.side_files import ModelFacts
@@ -217,10 +217,7 @@ class WrappedTokenizer:
         Cost: that of `count`, for no more of a long text than decides if it has safe split points.
         """
         limit, text = checked_budget(limit, "limit"), _checked(text)
-        if is_sure_to_exceed(text, limit, self._count, self._safe_points):
-            return None
-        tokens = self._count(text)
-        return tokens if tokens <= limit else None
+        return count_till_limit(text, limit, self._count, self._safe_points)
 
     def count_batch(self, texts: Sequence[str], *, num_threads: int = 8) -> NDArray[np.int64]:
         """Count the tokens of many texts, in threads: int64, shape (texts,)."""

@@ -189,7 +189,7 @@ cdef inline void read_many_images(
     cdef uint8_t edges[2 * AT_ONCE + 16]    # the last one of the character before, then two of each
     cdef Py_ssize_t places[AT_ONCE + 1]     # of each in the buffer
     cdef Py_ssize_t at = reader.at, used = reader.used, n, place
-    cdef Py_ssize_t begun = words.count + reader.is_open, before = begun
+    cdef Py_ssize_t begun = words.count + reader.is_open
     cdef uint64_t begins, refused = 0
     memset(edges, 0, sizeof(edges))
     edges[0] = reader.group + 1 if reader.is_open else 0

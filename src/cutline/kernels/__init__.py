@@ -42,6 +42,7 @@ Which kernel reads what, room by room; a room reads only rooms above it::
       run_counts      text + runs + batches            -> counts
       blocks          long text, not ASCII + batches   -> tokens, a block of UTF-8 at a time
       encoder         text + scan + batches            -> lists, arrays, counts
+      among_added     text + added tokens + encoder    -> its count
     train/
       piece_table     pieces                           -> the table of distinct ones, with counts
       piece_sort      tables of pieces                 -> the pieces, sorted; or in groups
@@ -106,6 +107,7 @@ Which kernel reads what, room by room; a room reads only rooms above it::
       spelled_breaks  the same, by those of a spelling -> cuts there
       few_breaks      the same, few slices of a text   -> cuts there
       run_breaks      few_breaks, by counts of runs    -> cuts there
+      added_breaks    few_breaks, among added tokens   -> cuts there
       piece_breaks    counted_breaks, by pieces        -> cuts there
       outlined        text + its structure + interval  -> cuts at the best places within a budget
       sections        headings                         -> sections, the path of titles in each

@@ -1,8 +1,12 @@
 """Finding added tokens in a text: `tokenizers` does this before anything else."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping
-from functools import lru_cache
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cached_property, lru_cache
+from itertools import chain
+
+import numpy as np
+from numpy.typing import NDArray
 
 from cutline.normalizing import SPACE
 from cutline.pretokenize.unicode import WORD, find_property
@@ -12,6 +16,7 @@ from cutline.special import SpecialFinder
 __all__ = ["AddedFinder", "is_of_word"]
 
 _FEW = 64
+_span_of = re.Match[str].span
 _NO_SPACE = re.compile(f"[^{SPACE}]")
 
 
@@ -78,6 +83,36 @@ class AddedFinder:
             return self._finder.find_all(text)
         return ((found.start(), found.group()) for found in self._pattern.finditer(text))
 
+    def plain_spans(self, text: str) -> NDArray[np.int64] | None:
+        """Find where tokens start and end: int64, shape (tokens, 2).
+
+        None: whether one counts, and its ends, depends on what is around it or is allowed.
+        """
+        if not self._are_plain:
+            found = {written for _, written in self._find_all(text)}
+            if not all(map(_is_plain, map(self._by_text.__getitem__, found))):
+                return None
+        ends: Iterable[tuple[int, int]] = map(_span_of, self._pattern.finditer(text))
+        if self._finder is not None:
+            ends = ((start, start + len(written)) for start, written in self._find_all(text))
+        return np.fromiter(chain.from_iterable(ends), dtype=np.int64).reshape(-1, 2)
+
+    @cached_property
+    def shortest(self) -> int:
+        """The characters of the shortest token."""
+        return min(map(len, filter(None, self._by_text)), default=0)
+
+    @cached_property
+    def surest(self) -> int:
+        """The fewest characters of any token, so many of which begin with a token."""
+        texts = sorted(filter(None, self._by_text), key=len)
+        begins = (next(len(one) for one in texts if text.startswith(one)) for text in texts)
+        return max(begins, default=0)
+
+    @cached_property
+    def _are_plain(self) -> bool:
+        return all(map(_is_plain, self._by_text.values()))
+
     def _may_begin(self, text: str) -> bool:
         """Return whether a text has the first character of a token: often it has none."""
         return len(self._first) > _FEW or any(first in text for first in self._first)
@@ -140,6 +175,11 @@ class AddedFinder:
                 end = other.start() if other else len(text)
             yield start, end, token, place
             done = end
+
+
+def _is_plain(token: AddedToken) -> bool:
+    """Return whether a token counts wherever it is found, and is no more than that."""
+    return not (token.special or token.single_word or token.lstrip or token.rstrip)
 
 
 @lru_cache(1 << 12)

@@ -46,6 +46,7 @@ __all__ = ["Pipeline"]
 _N_SPELLING = 2  # steps: what is written for U+2581, and for characters that are no tokens
 _KNOWN = 4096  # characters whose normal forms are kept
 _FEW = 4096  # characters
+_SHORT = 256  # characters: asking whether a kernel counts them takes as long
 
 
 class Pipeline:
@@ -66,6 +67,7 @@ class Pipeline:
         steps_after_search: those that change what is left.
         strips: a step cuts white space off the ends of texts.
         changes_starts: a text starts otherwise than what follows a safe split point.
+        changes_all: the kernel can neither split any text, nor count its slices.
     """
 
     def __init__(self, spec: TokenizerSpec) -> None:
@@ -91,8 +93,7 @@ class Pipeline:
         self._steps_inside = tuple(
             step for step in spec.normalizer if not isinstance(step, Prepend)
         )
-        # The kernel can neither split texts, nor count slices, where this is so.
-        self._changes_all = bool(spec.splittings) or spec.marks_words
+        self.changes_all = bool(spec.splittings) or spec.marks_words
         self.strips = any(isinstance(step, Strip) for step in spec.normalizer)
         self.changes_starts = spec.prefix_space or len(self._steps_inside) < len(spec.normalizer)
 
@@ -225,7 +226,7 @@ class Pipeline:
 
     def changes_after(self, text: str) -> bool:
         """Return the same for a text that begins at a safe split point."""
-        if self._changes_all:
+        if self.changes_all:
             return True
         # What is changed often, is so at once: no step looks at all of the text before the next.
         if len(text) > _FEW and self._changes_after(text[:_FEW]):
@@ -349,7 +350,7 @@ class Pipeline:
         """How texts are counted by their runs; None: they are not."""
         from cutline.pipeline.run_rules import run_rules
 
-        return None if self._changes_all else run_rules(self.spec)
+        return None if self.changes_all else run_rules(self.spec)
 
     @cached_property
     def _looks_for_changes(self) -> bool:
@@ -373,7 +374,7 @@ class Pipeline:
         if total >= 0:
             return total
         if self.changes(text):
-            return self._count_pieces(encoder, text, at_start=True)
+            return self._count_changed(encoder, text, at_start=True)
         return encoder._count_normalized(text)
 
     def count_after(self, encoder: TextEncoder, text: str) -> int:
@@ -382,8 +383,17 @@ class Pipeline:
         if total >= 0:
             return total
         if self.changes_after(text):
-            return self._count_pieces(encoder, text, at_start=False)
+            return self._count_changed(encoder, text, at_start=False)
         return encoder._count_normalized(text)
+
+    def _count_changed(self, encoder: TextEncoder, text: str, *, at_start: bool) -> int:
+        from cutline.pipeline.among_added import among_added
+
+        if len(text) > _SHORT:
+            added = among_added(self, encoder, text)
+            if added is not None and (total := added.count()) >= 0:
+                return total
+        return self._count_pieces(encoder, text, at_start=at_start)
 
     def _count_pieces(self, encoder: TextEncoder, text: str, *, at_start: bool) -> int:
         return _total(encoder, self.pieces(text, frozenset(), at_start=at_start))
@@ -396,7 +406,7 @@ class Pipeline:
             return None
         if not self.changes(text):
             return encoder._count_normalized_till_limit(text, limit)
-        total = self._count_pieces(encoder, text, at_start=True)
+        total = self._count_changed(encoder, text, at_start=True)
         return total if total <= limit else None
 
     def max_characters_of(self, encoder: TextEncoder, n: int) -> int | None:

@@ -8,7 +8,7 @@ from functools import cached_property
 from operator import index
 
 from cutline.kernels.words.run_images import ImagePlaces, change_text
-from cutline.pipeline.cut_by_runs import RunCounter
+from cutline.pipeline.few_counter import RunCounter
 from cutline.pipeline.pipeline import Pipeline
 from cutline.pipeline.spelled import SpelledCounter
 from cutline.text_encoder import TextEncoder

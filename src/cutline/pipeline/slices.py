@@ -8,6 +8,7 @@ from cutline.checks import plain_text, utf8_of
 from cutline.chunks import Chunk
 from cutline.counting import IntervalCounter, cutting
 from cutline.errors import BudgetError
+from cutline.pipeline.few_counter import AddedCounter
 from cutline.pipeline.pipeline import Pipeline
 from cutline.pipeline.run_counter import run_counter
 from cutline.pipeline.slice_counter import SliceCounter
@@ -25,7 +26,7 @@ def _counter(pipeline: Pipeline, encoding: TextEncoder, text: str) -> SliceCount
     if is_spelled(pipeline, encoding, text):
         return SpelledCounter(pipeline, encoding, text)
     counter = run_counter(pipeline, encoding, text)
-    return SliceCounter(pipeline, encoding, text) if counter is None else counter
+    return AddedCounter(pipeline, encoding, text) if counter is None else counter
 
 
 def intervals(

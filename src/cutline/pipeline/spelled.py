@@ -19,7 +19,7 @@ from cutline.kernels.base.spelling import SpelledPlaces
 from cutline.kernels.breaks.spelled_breaks import cut_spelled_at_breaks
 from cutline.kernels.index.first_words import FirstWords
 from cutline.normalizing import Prepend, Replace, Spell, Step
-from cutline.pipeline.cut_by_runs import RunCounter
+from cutline.pipeline.few_counter import RunCounter
 from cutline.pipeline.pipeline import Pipeline
 from cutline.text_encoder import TextEncoder
 

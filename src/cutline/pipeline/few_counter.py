@@ -1,21 +1,25 @@
-"""Counts of slices of a text that is counted by its runs, for who cuts all of it.
+"""Counts of slices of a text that a tokenizer changes, for who cuts all of it.
 
-Who does asks for few slices: their counts are sums of those of runs. Other slices are counted like
-those of any text that is changed. docs/tokenizers.md, "Counts by runs", has the proof.
+Who does asks for few slices: a kernel counts the text once, and keeps the tokens before few
+places. Other slices are counted like those of any text that is changed. docs/tokenizers.md,
+"Counts by runs" and "Among added tokens", has the proofs.
 """
 
 from array import array
+from functools import partial
 from typing import Final
 
 from cutline.counting import few_slices
 from cutline.counting.break_cuts import BreakCuts
+from cutline.kernels.breaks.added_breaks import AddedSums
 from cutline.kernels.breaks.breaks import CHARACTER
-from cutline.kernels.breaks.few_breaks import cut_few_at_breaks
+from cutline.kernels.breaks.few_breaks import FewSums, cut_few_at_breaks
 from cutline.kernels.breaks.overlaps import Overlap
 from cutline.kernels.breaks.run_breaks import RunSums
+from cutline.pipeline.among_added import among_added
 from cutline.pipeline.slice_counter import SliceCounter
 
-__all__ = ["RunCounter"]
+__all__ = ["AddedCounter", "RunCounter"]
 
 _ANY_CHARACTER: Final = array("i", [CHARACTER])
 _NONE: Final = memoryview(array("q"))
@@ -23,30 +27,32 @@ _LONGER_SEARCH: Final = -1
 _ENDLESS: Final = 1 << 60  # tokens
 
 
-class RunCounter(SliceCounter):
-    """Like `SliceCounter`, for a text that is counted by runs; takes the same arguments.
+class FewCounter(SliceCounter):
+    """Like `SliceCounter`, where a kernel may count few slices; takes the same arguments.
 
     Cost: to cut all of a text, what counting it takes. Other slices: see `SliceCounter`.
     """
 
-    _sums: tuple[int, RunSums | None] = (0, None)
-    """The tokens of the last slices that were counted by runs, and what counts them."""
+    _sums: tuple[int, FewSums | None] = (0, None)
+    """The tokens of the last slices that a kernel counted, and what counts them."""
 
-    def _sums_for(self, n: int) -> RunSums | None:
-        """Return what counts slices of n tokens by their runs; None: the text is not counted so."""
+    def _sums_for(self, n: int) -> FewSums | None:
+        """Return what counts slices of n tokens; None: no kernel does."""
         known, sums = self._sums
         if known != n:
-            rules, sums = self._pipeline.run_rules, None
-            if rules is not None:
-                made = RunSums(self._encoding, self._text, few_slices.SHARE * n, rules)
-                sums = made if made.are_known else None
+            made = self._make_sums(few_slices.SHARE * n)
+            sums = made if made is not None and made.are_known else None
             self._sums = n, sums
         return sums
+
+    def _make_sums(self, most: float) -> FewSums | None:
+        """Count the text; see `FewSums`."""
+        raise NotImplementedError
 
     def cut_at_breaks(self, asked: BreakCuts) -> tuple[memoryview, int]:
         """Cut at the last breaks that fit; see `kernels/breaks/few_breaks`.
 
-        Few slices are asked for, if chunks are long and share nothing: then by runs. Else see
+        Few slices are asked for, if chunks are long and share nothing. Else see
         `_cut_many_at_breaks`.
         """
         _, floor, until, n, min_fill, kinds, overlap, renew = asked
@@ -82,3 +88,25 @@ class RunCounter(SliceCounter):
         asked = BreakCuts(start, floor, len(self._text), n, 0.0, _ANY_CHARACTER, shared)
         rows, _ = self.cut_at_breaks(asked)
         return rows
+
+
+class RunCounter(FewCounter):
+    """The same for a text that is counted by runs."""
+
+    def _make_sums(self, most: float) -> FewSums | None:
+        """See `FewCounter`."""
+        rules = self._pipeline.run_rules
+        return None if rules is None else RunSums(self._encoding, self._text, most, rules)
+
+
+class AddedCounter(FewCounter):
+    """The same for a text with added tokens, if nothing else changes it."""
+
+    def _make_sums(self, most: float) -> FewSums | None:
+        """See `FewCounter`."""
+        pipeline, encoding, text = self._pipeline, self._encoding, self._text
+        added = among_added(pipeline, encoding, text)
+        if added is None:
+            return None
+        points = pipeline.safe_points.all_of(text)
+        return AddedSums(encoding, text, most, added, points, partial(pipeline.count, encoding))

@@ -1,0 +1,10 @@
+import numpy as np
+from numpy.typing import NDArray
+
+from cutline.kernels.encode.encoder import Encoder
+
+class AmongAdded:
+    def __new__(
+        cls, encoder: Encoder, text: str, spans: NDArray[np.int64], shortest: int, surest: int
+    ) -> AmongAdded: ...
+    def count(self) -> int: ...

@@ -1,0 +1,104 @@
+"""Counts of a text that has added tokens: what is between two of them is a text of its own.
+
+Guarded by tests/pipeline/test_among_added.py.
+"""
+
+from cython cimport auto_pickle
+
+from cutline.kernels.base.characters cimport characters_of
+from cutline.kernels.base.common cimport INTERRUPTED, NO_LIMIT, NO_MEMORY, NOT_FOUND, UNKNOWN
+from cutline.kernels.base.signals cimport raise_pending
+
+
+@auto_pickle(False)
+cdef class AmongAdded:
+    """Counts parts of one text.
+
+    Args:
+        encoder: counts what is between added tokens; it has an automaton.
+        text: a plain str. Nothing changes it, or a slice of it.
+        spans: int64, shape (tokens, 2): where each added token starts and ends, in order. They are
+            disjoint and not empty (trusted). Of two that could be found, the one that starts first
+            is, of those the longest, whatever is around it.
+        shortest: the characters of the shortest added token that there could be.
+        surest: so many characters of any of them begin with one of them.
+    """
+
+    def __cinit__(
+        self, Encoder encoder not None, str text not None, const int64_t[:, ::1] spans not None,
+        Py_ssize_t shortest, Py_ssize_t surest
+    ):
+        if encoder.scan_tables is None:
+            raise ValueError("counts among added tokens need an encoder with scan tables")
+        self.encoder = encoder
+        self.held = text
+        self.text = characters_of(text)
+        self.spans = spans
+        self.shortest = shortest
+        self.surest = surest
+
+    def count(self):
+        """Count the tokens of the whole text; -1: it has surrogates."""
+        cdef OwnedState owned = self.encoder.take_state()
+        cdef Source source = self.encoder.source()
+        cdef Py_ssize_t total
+        owned.state.lookups.watch.is_on = True
+        with nogil:
+            total = self.count_part(owned, &source, 0, self.text.n)
+        self.encoder.release(owned)
+        if total == INTERRUPTED:
+            raise_pending()
+        if total == NO_MEMORY:
+            raise MemoryError(f"no memory for the tokens of {self.text.n} characters of text")
+        return total if total >= 0 else NOT_FOUND
+
+    cdef Characters part(self, Py_ssize_t start, Py_ssize_t end) noexcept nogil:
+        """The characters of a slice."""
+        cdef Characters part = self.text
+        part.data = <const char*> part.data + start * part.kind
+        part.n = end - start
+        return part
+
+    cdef Py_ssize_t first_after(self, Py_ssize_t at) noexcept nogil:
+        """The number of the first added token that ends after a place; that of all, if none does."""
+        cdef Py_ssize_t low = 0, high = self.spans.shape[0], middle
+        while low < high:
+            middle = (low + high) >> 1
+            if self.spans[middle, 1] <= at:
+                low = middle + 1
+            else:
+                high = middle
+        return low
+
+    cdef Py_ssize_t count_between(
+        self, OwnedState owned, Source* source, Py_ssize_t start, Py_ssize_t end
+    ) noexcept nogil:
+        """Count the tokens of a slice without added tokens; or a status."""
+        cdef Characters part
+        if start == end:
+            return 0
+        part = self.part(start, end)
+        return self.encoder.encode_one(owned, source, &part, -1, NO_LIMIT)
+
+    cdef Py_ssize_t count_part(
+        self, OwnedState owned, Source* source, Py_ssize_t start, Py_ssize_t end
+    ) noexcept nogil:
+        """Count the tokens of a slice; or a status. UNKNOWN: an end of it is inside an added token,
+        so that the slice may have others.
+        """
+        cdef Py_ssize_t number = self.first_after(start), n = self.spans.shape[0], total = 0, more
+        while number < n and self.spans[number, 0] < end:
+            if self.spans[number, 0] < start:
+                return UNKNOWN
+            if self.spans[number, 1] > end:
+                if end - self.spans[number, 0] >= self.shortest:
+                    return UNKNOWN
+                break               # no token is left of it
+            more = self.count_between(owned, source, start, self.spans[number, 0])
+            if more < 0:
+                return more
+            total += more + 1
+            start = self.spans[number, 1]
+            number += 1
+        more = self.count_between(owned, source, start, end)
+        return more if more < 0 else total + more

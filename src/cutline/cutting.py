@@ -12,12 +12,16 @@ from cutline.kernels.base.late import Late
 from cutline.text_encoder import TextEncoder
 
 if TYPE_CHECKING:
+    from array import array
+
     from cutline import counting
     from cutline.chunks import Chunk
     from cutline.counting import Appender, IntervalCounter, Prepender
     from cutline.counting.limits import AlsoFits
     from cutline.counting.recounted import Settled
     from cutline.counting.truncating import Boundary, Keep
+    from cutline.kernels.breaks.overlaps import Overlap
+    from cutline.kernels.breaks.text_blocks import TextCutter
     from cutline.pipeline.pipeline import Pipeline
     from cutline.pipeline.safe_points import SafePoints
     from cutline.pipeline.words import WordPipeline
@@ -299,6 +303,17 @@ class Cutting(TextEncoder):
 
         return word_slices
 
+    def _text_cutter(
+        self, n: int, min_fill: float, kinds: array[int], overlap: Overlap | None
+    ) -> tuple[Callable[[], TextCutter], Callable[[str], bool]] | None:
+        """Return what makes a cutter of many texts, and which of them it takes; None: none does."""
+        if (pipeline := self._changing_pipeline) is None:
+            return None
+        slices: Any = self._slices
+        found: tuple[Callable[[], TextCutter], Callable[[str], bool]] | None
+        found = slices.text_cutter(pipeline, self, n, min_fill, kinds, overlap)
+        return found
+
     @property
     def _is_byte_level(self) -> bool:
         """Whether the model is byte-level BPE."""
@@ -308,6 +323,9 @@ class Cutting(TextEncoder):
         """See `TextEncoder`."""
         pipeline = self._changing_pipeline
         return pipeline is not None and pipeline.changes(text)
+
+    def _keeps(self, text: str) -> bool:
+        return not self._changes(text)
 
     def _count_after(self, text: str) -> int:
         """Count the tokens of a text that begins at a safe split point."""

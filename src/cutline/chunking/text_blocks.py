@@ -5,7 +5,9 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from itertools import compress
+from typing import TYPE_CHECKING, Final
+from weakref import WeakKeyDictionary
 
 from cutline.chunking.plain_finder import asks_few, overlap_of
 from cutline.chunking.rules import ENDLESS, Rules
@@ -15,12 +17,16 @@ from cutline.counting import few_slices
 from cutline.counting.cutting import BOUNDARIES
 from cutline.encoding import Encoding
 from cutline.kernels.breaks import text_blocks
+from cutline.kernels.breaks.breaks import CHARACTER
+from cutline.kernels.breaks.indexed_texts import IndexedTexts
+from cutline.kernels.breaks.overlaps import Overlap
 from cutline.kernels.cut import windows
 from cutline.kernels.encode.encoder import Encoder
 from cutline.threads import BLOCK_CHARACTERS, CUT_CHARACTERS
 
 if TYPE_CHECKING:
     from cutline.counting.limits import Measure
+    from cutline.kernels.breaks.text_blocks import TextCutter
     from cutline.protocols import TokenCounter
 
 __all__ = [
@@ -37,9 +43,13 @@ MOST_AT_ONCE: Final = 1 << 23
 """Characters of a text that is cut alone: room for the UTF-8 of more is as large as that."""
 
 _LOST_CHARACTERS: Final = 1 << 14
+_ANY_CHARACTER: Final = array("i", [CHARACTER])
 
 CutBlock = Callable[[list[str]], "list[list[Chunk] | None]"]
 """From plain strs to the chunks of each; None: that takes another way, or has an error."""
+
+# What was worked out for the rules of a chunker, and its encoding.
+_KNOWN: Final = WeakKeyDictionary[Rules, "tuple[TokenCounter, Callable[[], CutBlock] | None]"]()
 
 CutStretches = Callable[[str, memoryview, int, str], "tuple[list[Chunk], int]"]
 """From a text, the places between its stretches, the index of the first chunk and the name of each
@@ -53,53 +63,100 @@ def block_size(cut_block: CutBlock | None) -> int:
 
 def cuts_by_tokens(encoding: TokenCounter, rules: Rules) -> CutBlock | None:
     """Return what splits blocks of texts like the encoding's `split`; None: no kernel does."""
-    if (encoder := _encoder(encoding)) is None:
+    if type(encoding) is not Encoding:
         return None
-    return partial(
-        windows.chunk_block, Chunk, encoder=encoder, chunk_size=rules.chunk_size,
-        overlap=rules.chunk_overlap, names=BOUNDARIES,
+    size, shared = rules.chunk_size, rules.chunk_overlap
+    if not encoding._is_byte_level:
+        overlap = Overlap(shared, _ANY_CHARACTER, False) if shared else None
+        found = encoding._text_cutter(size, 0.0, _ANY_CHARACTER, overlap)
+        return None if found is None else _by_cutter(*found, BOUNDARIES)
+    if not encoding._has_automaton:
+        return None
+    cut_block = partial(
+        windows.chunk_block, Chunk, encoder=encoding, chunk_size=size, overlap=shared,
+        names=BOUNDARIES,
     )  # fmt: skip
+    return _where_taken(encoding._keeps, cut_block) if encoding._changes_texts else cut_block
 
 
 def cuts_at_breaks(encoding: TokenCounter, rules: Rules) -> CutBlock | None:
     """Return what cuts blocks of texts without structure; None: no kernel has these rules."""
-    options = None if rules.never_across is not None else _at_breaks(encoding, rules)
-    if options is None:
+    known = _KNOWN.get(rules)
+    if known is None or known[0] is not encoding:
+        known = _KNOWN[rules] = encoding, _way_at_breaks(encoding, rules)
+    return None if known[1] is None else known[1]()
+
+
+def _way_at_breaks(encoding: TokenCounter, rules: Rules) -> Callable[[], CutBlock] | None:
+    if rules.never_across is not None or not (rules.is_plain and rules.are_known):
         return None
-    return _while_it_pays(partial(text_blocks.chunk_block, Chunk, **options))
+    names, make = _names(rules), _cutter_of(encoding, rules)
+    if make is not None:
+        return partial(_while_it_pays, partial(_chunk_block, make, names))
+    if type(encoding) is not Encoding or rules.stable or rules.also_fits:
+        return None
+    found = encoding._text_cutter(
+        rules.chunk_size, float(rules.min_fill), _kinds(rules), overlap_of(rules)
+    )
+    return None if found is None else partial(_by_cutter, *found, names)
+
+
+def _by_cutter(
+    make: Callable[[], TextCutter], takes: Callable[[str], bool], names: tuple[str, ...]
+) -> CutBlock:
+    return _where_taken(takes, _while_it_pays(partial(_chunk_block, make, names)))
 
 
 def cuts_stretches(encoding: TokenCounter, rules: Rules) -> CutStretches | None:
     """Return what cuts stretches of a text without structure; None: no kernel has these rules."""
-    options = _at_breaks(encoding, rules)
-    if options is None:
+    make = _cutter_of(encoding, rules) if rules.is_plain and rules.are_known else None
+    if make is None:
         return None
-    *names, _ = options.pop("names")
+    cutter, names = make, _names(rules)[:-1]
 
     def cut(text: str, places: memoryview, index: int, end_name: str) -> tuple[list[Chunk], int]:
-        return text_blocks.chunk_stretches(
-            Chunk, text, places, index, names=(*names, end_name), **options
-        )
+        return text_blocks.chunk_stretches(Chunk, text, places, index, cutter(), (*names, end_name))
 
     return cut
 
 
-def _at_breaks(encoding: TokenCounter, rules: Rules) -> dict[str, Any] | None:
-    """Return the rules as the kernel takes them; None: it does not."""
-    if not rules.is_plain:
+def _chunk_block(
+    make: Callable[[], TextCutter], names: tuple[str, ...], texts: list[str]
+) -> list[list[Chunk] | None]:
+    return text_blocks.chunk_block(Chunk, texts, make(), names)
+
+
+def _names(rules: Rules) -> tuple[str, ...]:
+    return (*(level.name for level in rules.known_levels), END)
+
+
+def _kinds(rules: Rules) -> array[int]:
+    return array("i", [level.kind for level in rules.known_levels])
+
+
+def _cutter_of(encoding: TokenCounter, rules: Rules) -> Callable[[], TextCutter] | None:
+    """Return what makes a cutter for all texts; None: there is none for these measures."""
+    limits = _limits(encoding, rules)
+    if limits is None:
         return None
-    levels, limits = rules.known_levels, _limits(encoding, rules)
-    if limits is None or not rules.are_known:
-        return None
-    return {
-        "limits": limits,
-        "min_fill": float(rules.min_fill),
-        "kinds": array("i", [level.kind for level in levels]),
-        "stable": rules.stable,
-        "names": (*(level.name for level in levels), END),
-        "overlap": overlap_of(rules),
-        "share": few_slices.COUNTED_AGAIN if asks_few(rules) else -1.0,
-    }
+    share = few_slices.COUNTED_AGAIN if asks_few(rules) else -1.0
+    return partial(
+        IndexedTexts, limits, float(rules.min_fill), _kinds(rules), rules.stable, overlap_of(rules),
+        share,
+    )  # fmt: skip
+
+
+def _where_taken(takes: Callable[[str], bool], cut_block: CutBlock) -> CutBlock:
+    """Leave texts that are not taken to another way."""
+
+    def cut(texts: list[str]) -> list[list[Chunk] | None]:
+        taken = [*map(takes, texts)]
+        if all(taken):
+            return cut_block(texts)
+        found = iter(cut_block([*compress(texts, taken)]))
+        return [next(found) if is_taken else None for is_taken in taken]
+
+    return cut
 
 
 def _while_it_pays(cut_block: CutBlock) -> CutBlock:

@@ -101,7 +101,8 @@ Which kernel reads what, room by room; a room reads only rooms above it::
       stable          breaks + the text around them    -> which of them it chooses
       overlaps        breaks + counts of slices        -> where a chunk starts that shares text
       best_break      breaks + interval, a budget      -> cuts at the best breaks within it
-      text_blocks     texts + best_break               -> their chunks
+      text_blocks     texts + what cuts them           -> their chunks
+      indexed_texts   texts + best_break               -> cuts there
       counted_breaks  breaks + counts of slices        -> the best breaks within a budget
       word_breaks     the same, by words' intervals    -> cuts there
       spelled_breaks  the same, by those of a spelling -> cuts there

@@ -1,13 +1,19 @@
 """Slices, cuts and chunks of a text that a tokenizer changes."""
 
+from array import array
+from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from operator import index
 
 from cutline.checks import plain_text, utf8_of
 from cutline.chunks import Chunk
-from cutline.counting import IntervalCounter, cutting
+from cutline.counting import IntervalCounter, cutting, few_slices
 from cutline.errors import BudgetError
+from cutline.kernels.breaks.indexed_texts import IndexedTexts
+from cutline.kernels.breaks.overlaps import Overlap
+from cutline.kernels.breaks.text_blocks import TextCutter
+from cutline.kernels.encode.encoder import Encoder
 from cutline.pipeline.few_counter import AddedCounter
 from cutline.pipeline.pipeline import Pipeline
 from cutline.pipeline.run_counter import run_counter
@@ -15,7 +21,7 @@ from cutline.pipeline.slice_counter import SliceCounter
 from cutline.pipeline.spelled import SpelledCounter, is_spelled
 from cutline.text_encoder import TextEncoder
 
-__all__ = ["intervals", "split", "split_at"]
+__all__ = ["intervals", "split", "split_at", "text_cutter"]
 
 _CHARACTERS_A_TOKEN = 8  # of the first window of `split_at`
 _LONG = 1 << 16  # characters
@@ -42,6 +48,24 @@ def intervals(
             "code points only"
         )
     return _counter(pipeline, encoding, text)
+
+
+def text_cutter(
+    pipeline: Pipeline,
+    encoding: TextEncoder,
+    n: int,
+    min_fill: float,
+    kinds: "array[int]",
+    overlap: Overlap | None,
+) -> tuple[Callable[[], TextCutter], Callable[[str], bool]] | None:
+    """Return what makes a cutter of many texts, and which of them it takes: those that stay."""
+    if pipeline.changes_starts or pipeline.changes_all or not encoding._has_automaton:
+        return None
+    is_few = overlap is None and n >= few_slices.LEAST_TOKENS
+    share = few_slices.COUNTED_AGAIN if is_few else -1.0
+    limits: list[tuple[Encoder | str, int]] = [(encoding, n)]
+    make = partial(IndexedTexts, limits, min_fill, kinds, False, overlap, share)
+    return make, lambda text: not pipeline.changes(text)
 
 
 def split_at(pipeline: Pipeline, encoding: TextEncoder, text: str, n: int, start: int) -> int:

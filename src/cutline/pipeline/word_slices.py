@@ -1,7 +1,8 @@
 """Slices of a text, for models that encode words apart."""
 
+from array import array
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property, partial
 from itertools import pairwise
 from operator import index
@@ -15,14 +16,15 @@ from cutline.counting import cutting
 from cutline.counting.break_cuts import BreakCuts
 from cutline.errors import OffsetError
 from cutline.kernels.base.chunks import make_chunks
-from cutline.kernels.breaks.word_breaks import cut_words_at_breaks
+from cutline.kernels.breaks.overlaps import Overlap
+from cutline.kernels.breaks.word_breaks import WordTexts, cut_words_at_breaks
 from cutline.kernels.words.intervals import WordIntervals
 from cutline.pipeline.entangled import EntangledParts
 from cutline.pipeline.slice_counter import SliceCounter
 from cutline.pipeline.words import WordPipeline
 from cutline.text_encoder import TextEncoder
 
-__all__ = ["WordCounter", "intervals", "split", "split_at"]
+__all__ = ["WordCounter", "intervals", "split", "split_at", "text_cutter"]
 
 _CHARACTERS_A_TOKEN = 8  # of the first window of `split_at`
 _SHORT = 128  # characters: trying all ends costs less than growing
@@ -57,8 +59,8 @@ class WordCounter(SliceCounter):
 
     def _kernel_for(self, n: int) -> WordIntervals:
         """Return what counts slices of about n tokens, each of which begins where one ends."""
-        gap = min(_MOST_GAP, n // 8)
-        if gap < _LEAST_GAP or "_kernel" in vars(self):
+        gap = _gap_for(n)
+        if gap == 0 or "_kernel" in vars(self):
             return self._kernel
         sparse = self._sparse
         if sparse is None or sparse[0] > gap:
@@ -107,6 +109,12 @@ class WordCounter(SliceCounter):
         """Cut at the last breaks that fit; see `kernels/breaks/word_breaks`."""
         kernel = self._kernel_for(asked.n) if asked.overlap is None else self._kernel
         return cut_words_at_breaks(kernel, *asked)
+
+
+def _gap_for(n: int) -> int:
+    """Return the gap between starts for slices of n tokens that share nothing; 0: none."""
+    gap = min(_MOST_GAP, n // 8)
+    return gap if gap >= _LEAST_GAP else 0
 
 
 class _PartCounter(SliceCounter):
@@ -190,6 +198,20 @@ def intervals(
     if pipeline.may_have_tokens(text):
         return _PartCounter(pipeline, encoding, text)
     return WordCounter(pipeline, encoding, text)
+
+
+def text_cutter(
+    pipeline: WordPipeline,
+    encoding: TextEncoder,
+    n: int,
+    min_fill: float,
+    kinds: "array[int]",
+    overlap: Overlap | None,
+) -> tuple[Callable[[], WordTexts], Callable[[str], bool]]:
+    """Return what makes a cutter of many texts, and which of them it takes: see `WordTexts`."""
+    gap = 0 if overlap is not None else _gap_for(n)
+    make = partial(WordTexts, pipeline.kernel, n, min_fill, kinds, overlap, gap)
+    return make, lambda text: not pipeline.may_have_tokens(text)
 
 
 def split_at(pipeline: WordPipeline, encoding: TextEncoder, text: str, n: int, start: int) -> int:

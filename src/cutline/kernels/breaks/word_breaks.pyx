@@ -5,9 +5,16 @@ Guarded by tests/words/test_encoding.py.
 
 cimport cython
 
-from cutline.kernels.base.common cimport NOT_FOUND, UNKNOWN
+from cutline.kernels.base.utf8 import has_surrogates
+
+from cutline.kernels.base.characters cimport Characters
+from cutline.kernels.base.chunks cimport Rows
+from cutline.kernels.base.common cimport INTERRUPTED, NOT_FOUND, UNKNOWN, uint8_t
 from cutline.kernels.breaks.counted_breaks cimport CountedCut
 from cutline.kernels.breaks.overlaps cimport Overlap, cut_rows
+from cutline.kernels.breaks.text_blocks cimport TextCutter
+from cutline.kernels.words.char_map cimport CharMap
+from cutline.kernels.words.encoder cimport WordEncoder
 from cutline.kernels.words.intervals cimport WordIntervals
 from cutline.kernels.words.slice_counts cimport SliceHead
 from cutline.kernels.words.word_state cimport OwnedWordState
@@ -62,6 +69,11 @@ cdef class WordCut(CountedCut):
         self.owned = counter.encoder.take()
         counter.encoder.begin(&self.owned.state, counter.char_map, counter.held)
 
+    cdef Py_ssize_t take_text(self, const Characters* text) noexcept nogil:
+        """Begin with another text; see `TextStarts.take_text`."""
+        self.head.asked = NOT_FOUND
+        return self.counter.take_text(&self.owned.state, text)
+
     cdef Py_ssize_t find_head(self, Py_ssize_t start) noexcept nogil:
         """Find the head of slices from a start, if it is another one than before; or a status."""
         if self.head.asked == start:
@@ -98,3 +110,48 @@ cdef class WordCut(CountedCut):
         if status < 0:
             return status
         return self.counter.count_from(&self.owned.state, &self.head, end)
+
+
+cdef class WordTexts(TextCutter):
+    """Cuts texts within a limit, as `cut_words_at_breaks` does.
+
+    Args:
+        encoder: counts.
+        n, min_fill, kinds, overlap: see there.
+        gap: of each text's `WordIntervals`.
+    """
+
+    cdef WordEncoder encoder
+    cdef WordCut cutting
+    cdef uint8_t[::1] are_left  # to another way: they have surrogates, or characters are entangled
+
+    def __cinit__(
+        self, WordEncoder encoder not None, Py_ssize_t n, double min_fill,
+        const int[::1] kinds not None, Overlap overlap=None, Py_ssize_t gap=0
+    ):
+        self.encoder = encoder
+        self.overlap = overlap
+        self.cutting = WordCut(WordIntervals(encoder, "", gap=gap), n, min_fill, kinds, None)
+        self.cutting.owned.state.paths.watch.is_on = True
+
+    cdef int prepare(self, list texts) except -1:
+        cdef CharMap char_map = self.cutting.counter.char_map
+        self.are_left = bytearray(
+            has_surrogates(text) or char_map.prepare(text) >= 0 for text in texts
+        )
+        return 0
+
+    cdef Py_ssize_t cut(
+        self, Py_ssize_t number, const Characters* text, Rows* rows
+    ) noexcept nogil:
+        cdef Py_ssize_t status
+        if self.are_left[number]:
+            return NOT_FOUND
+        status = self.cutting.take_text(text)
+        if status < 0:
+            return INTERRUPTED if status == INTERRUPTED else NOT_FOUND
+        return self.cut_by(self.cutting, text, rows)
+
+    cdef int close(self) except -1:
+        self.encoder.release(self.cutting.owned)
+        return 0

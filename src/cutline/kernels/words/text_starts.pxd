@@ -1,7 +1,7 @@
 """The starts of a text, for what counts slices with them."""
 
 from cutline.kernels.base.characters cimport Characters
-from cutline.kernels.base.common cimport int64_t
+from cutline.kernels.base.common cimport int64_t, uint64_t
 from cutline.kernels.words.char_map cimport CharMap
 from cutline.kernels.words.encoder cimport WordEncoder
 from cutline.kernels.words.starts cimport Starts
@@ -14,7 +14,8 @@ cdef class TextStarts:
     cdef str held
     cdef Characters text
     cdef Starts starts
-    cdef list memory
+    cdef uint64_t* memory
+    cdef Py_ssize_t memory_slots
     cdef CharMap char_map
     cdef bint strips_start
     cdef object parts
@@ -23,7 +24,8 @@ cdef class TextStarts:
     cdef Py_ssize_t before      # bytes that may come before the first word
     cdef readonly int64_t total
     cdef Py_ssize_t build_with(self, WordState* state, parts) except? -1
-    cdef int reserve(self, bint has_parts) except -1
+    cdef bint reserve(self, bint has_parts) noexcept nogil
+    cdef Py_ssize_t take_text(self, WordState* state, const Characters* text) noexcept nogil
     cdef void rank(self) noexcept nogil
     cdef Py_ssize_t build(
         self, WordState* state, const int64_t* edges, Py_ssize_t n_edges

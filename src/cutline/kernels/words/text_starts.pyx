@@ -10,11 +10,9 @@ from cpython.exc cimport PyErr_SetObject
 from cython cimport auto_pickle
 from libc.stdlib cimport free
 
-from cutline.kernels.base.memory import zeroed_numbers
-
 from cutline.kernels.base.characters cimport Characters, char_at, characters_of
 from cutline.kernels.base.common cimport (
-    INTERRUPTED, NO_MEMORY, UNKNOWN, grow, int64_t, uint8_t, uint32_t, uint64_t, unlikely,
+    INTERRUPTED, NO_MEMORY, UNKNOWN, grow, int64_t, memset, uint8_t, uint32_t, uint64_t, unlikely,
 )
 from cutline.kernels.base.signals cimport is_interrupted
 from cutline.kernels.encode.runs cimport Runs, Separators, find_runs
@@ -96,12 +94,14 @@ cdef class TextStarts:
 
     def __dealloc__(self):
         free(self.starts.sums)
+        free(self.memory)
 
     cdef Py_ssize_t build_with(self, WordState* state, parts) except? -1:
         """Build all; see `build`. Parts with entangled characters are none if runs have them."""
         cdef const int64_t[::1] edges = None if parts is None else parts.edges
         cdef Py_ssize_t outcome
-        self.reserve(parts is not None)
+        if not self.reserve(parts is not None):
+            raise MemoryError(f"no memory for the starts of {self.starts.n} characters of text")
         self.starts.count = self.total = 0
         self.encoder.begin(state, self.char_map, self.held)
         state.paths.watch.is_on = True
@@ -115,23 +115,34 @@ cdef class TextStarts:
         state.may_change = False
         return outcome
 
-    cdef int reserve(self, bint has_parts) except -1:
-        """Make bitmaps."""
-        cdef Py_ssize_t slots = (self.starts.n >> 6) + 1
-        cdef uint64_t[::1] words = zeroed_numbers("Q", slots)
-        cdef uint64_t[::1] joined = zeroed_numbers("Q", slots)
-        cdef uint64_t[::1] entangled
-        cdef uint32_t[::1] ranks = zeroed_numbers("I", slots)
-        self.memory = [words, joined, ranks]
-        self.starts.bits = &words[0]
-        self.starts.joined = &joined[0]
-        self.starts.ranks = &ranks[0]
-        self.starts.entangled = NULL
+    cdef bint reserve(self, bint has_parts) noexcept nogil:
+        """Make bitmaps. False: no memory."""
+        cdef Py_ssize_t slots = (self.starts.n >> 6) + 1, n = (5 * slots + 1) // 2
         if has_parts:
-            entangled = zeroed_numbers("Q", slots)
-            self.memory.append(entangled)
-            self.starts.entangled = &entangled[0]
-        return 0
+            n += slots
+        if not grow(<void**> &self.memory, &self.memory_slots, n, sizeof(uint64_t)):
+            return False
+        memset(self.memory, 0, n * sizeof(uint64_t))
+        self.starts.bits = self.memory
+        self.starts.joined = self.memory + slots
+        self.starts.entangled = self.memory + 2 * slots if has_parts else NULL
+        self.starts.ranks = <uint32_t*> (self.memory + (3 if has_parts else 2) * slots)
+        return True
+
+    cdef Py_ssize_t take_text(self, WordState* state, const Characters* text) noexcept nogil:
+        """Begin with another text, which outlives this or the next one, as `build` does.
+
+        None of its characters are entangled, and their blocks are made. The state was begun.
+        """
+        self.text = text[0]
+        self.starts.n = text.n
+        if not self.reserve(False):
+            return NO_MEMORY
+        self.starts.count = self.total = 0
+        state.reader.text = text[0]
+        cdef Py_ssize_t outcome = self.build(state, NULL, 0)
+        self.rank()
+        return outcome
 
     cdef void rank(self) noexcept nogil:
         """Count the starts before each word of bits."""

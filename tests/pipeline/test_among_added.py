@@ -15,7 +15,6 @@ from cutline.kernels.breaks.added_breaks import AddedSums
 from cutline.kernels.breaks.breaks import CHARACTER
 from cutline.kernels.breaks.few_breaks import cut_few_at_breaks
 from cutline.kernels.encode.among_added import AmongAdded
-from cutline.pipeline.among_added import among_added
 from cutline.pipeline.few_counter import AddedCounter
 from tests.conftest import short_or_long
 from tests.words.test_overlaps import check_breaks, check_tokens
@@ -84,7 +83,7 @@ def test_counts_are_those_of_tokenizers(name: str, n_texts: int) -> None:
     assert pipeline is not None
     for _ in range(n_texts):
         text = some_text(rng)
-        added = among_added(pipeline, encoding, text)
+        added = pipeline.among_added(encoding, text)
         assert encoding.count(text) == expected(tokenizer, text), ascii(text)
         if added is not None:
             assert added.count() == expected(tokenizer, text), ascii(text)
@@ -105,11 +104,11 @@ def test_tokens_that_look_around_them_are_left_to_others(
     encoding = cutline.Encoding.from_tokenizers(tokenizer)
     assert encoding._pipeline is not None
     if "rstrip" not in flags:  # which might strip what begins another token
-        assert among_added(encoding._pipeline, encoding, "of  a") is not None
+        assert encoding._pipeline.among_added(encoding, "of  a") is not None
     rng = random.Random(1)
     for text in ("  of them all", *(some_text(rng) for _ in range(100))):
         if "them" in text:
-            assert among_added(encoding._pipeline, encoding, text) is None
+            assert encoding._pipeline.among_added(encoding, text) is None
         assert encoding.count(text) == expected(tokenizer, text)
         check_tokens(rng, encoding, text)
 
@@ -119,7 +118,7 @@ def test_texts_that_a_step_changes_are_left_to_others() -> None:
     encoding = cutline.Encoding.from_tokenizers(tokenizer)
     assert encoding._pipeline is not None
     text = "e\u0301  e\u0301 "
-    assert among_added(encoding._pipeline, encoding, text) is None
+    assert encoding._pipeline.among_added(encoding, text) is None
     assert encoding.count(text) == expected(tokenizer, text)
 
 

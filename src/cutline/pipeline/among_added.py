@@ -1,8 +1,4 @@
-"""Counts and cuts among added tokens.
-
-Where nothing else changes a text, what is between two of them is counted by a kernel.
-
-In a part of a text without safe split points, cuts are found so:
+"""Cuts among added tokens, in a text without safe split points.
 
 The leftmost match is found first, so a prefix of a text has the matches of the text, up to those
 near its end. Behind an added token a text begins anew. So the tokens before each match are counted
@@ -11,65 +7,10 @@ once, and only ends near the first match that is over the budget are tried.
 
 from collections.abc import Callable, Iterable
 
-from cutline.kernels.encode.among_added import AmongAdded
-from cutline.normalizing import SPACE, Prepend
-from cutline.pipeline.added import AddedFinder, is_of_word
-from cutline.pipeline.pipeline import Pipeline
+from cutline.pipeline.added import is_of_word
 from cutline.spec import AddedToken
-from cutline.text_encoder import TextEncoder
 
-__all__ = ["among_added", "finder_among", "longest_fit_among_added"]
-
-
-def among_added(pipeline: Pipeline, encoding: TextEncoder, text: str) -> AmongAdded | None:
-    """Return what counts a text with added tokens if nothing else changes it; None: something does.
-
-    None also where a token found depends on more than where it starts: it strips what is beside it,
-    counts for single words alone, or is special.
-    """
-    if not encoding._has_automaton or pipeline.changes_starts or pipeline.changes_all:
-        return None
-    if not _is_plain(pipeline, text):
-        return None
-    finder = _finder_of(pipeline, text, is_plain=True)
-    spans = None if finder is None else finder.plain_spans(text)
-    if finder is None or spans is None:
-        return None
-    return AmongAdded(encoding, text, spans, finder.shortest, finder.surest)
-
-
-def finder_among(pipeline: Pipeline, text: str) -> AddedFinder | None:
-    """Return what finds the added tokens of a text, if what is behind one is a text of its own.
-
-    None: there are none, or some in changed text, or they are found in two passes.
-    """
-    return _finder_of(pipeline, text, is_plain=_is_plain(pipeline, text))
-
-
-def _is_plain(pipeline: Pipeline, text: str) -> bool:
-    """Return whether no step changes a text or a slice of it."""
-    return not any(
-        isinstance(step, Prepend) or not step.keeps_slices(text)
-        for step in pipeline.spec.normalizer
-    )
-
-
-def _finder_of(pipeline: Pipeline, text: str, *, is_plain: bool) -> AddedFinder | None:
-    """Return what `finder_among` does."""
-    raw, normalized = pipeline.ordinary_of_raw, pipeline.ordinary_of_normalized
-    in_raw = raw.may_find(text)
-    in_normalized = bool(normalized.texts) and (not is_plain or normalized.may_find(text))
-    if in_raw is in_normalized or (in_normalized and not is_plain):
-        return None
-    if in_normalized and pipeline.spec.prefix_first:
-        return None
-    ordinary = (raw if in_raw else normalized).texts.values()
-    finder = pipeline.finder_of_raw if in_raw else pipeline.finder_of_normalized
-    # What a token strips could be the start of the next one.
-    strips = any(token.rstrip for token in ordinary)
-    if strips and any(space in found for found in finder.texts for space in SPACE):
-        return None
-    return finder
+__all__ = ["longest_fit_among_added"]
 
 
 def longest_fit_among_added(

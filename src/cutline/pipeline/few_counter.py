@@ -16,7 +16,6 @@ from cutline.kernels.breaks.breaks import CHARACTER
 from cutline.kernels.breaks.few_breaks import FewSums, cut_few_at_breaks
 from cutline.kernels.breaks.overlaps import Overlap
 from cutline.kernels.breaks.run_breaks import RunSums
-from cutline.pipeline.among_added import among_added
 from cutline.pipeline.slice_counter import SliceCounter
 
 __all__ = ["AddedCounter", "RunCounter"]
@@ -105,7 +104,7 @@ class AddedCounter(FewCounter):
     def _make_sums(self, most: float) -> FewSums | None:
         """See `FewCounter`."""
         pipeline, encoding, text = self._pipeline, self._encoding, self._text
-        added = among_added(pipeline, encoding, text)
+        added = pipeline.among_added(encoding, text)
         if added is None:
             return None
         points = pipeline.safe_points.all_of(text)

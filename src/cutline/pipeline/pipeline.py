@@ -15,6 +15,7 @@ from cutline.checks import plain_text
 from cutline.counting.till_limit import is_sure_to_exceed
 from cutline.kernels.words.splitting import count_pieces
 from cutline.normalizing import (
+    SPACE,
     Form,
     Lead,
     Lower,
@@ -32,6 +33,7 @@ from cutline.spec import AddedToken, TokenizerSpec
 from cutline.text_encoder import TextEncoder
 
 if TYPE_CHECKING:
+    from cutline.kernels.encode.among_added import AmongAdded
     from cutline.kernels.encode.run_counts import RunRules
     from cutline.kernels.words.run_images import ImageRules
     from cutline.pipeline.safe_points import SafePoints
@@ -242,6 +244,54 @@ class Pipeline:
                 return True
         return False
 
+    # Added tokens
+
+    def is_plain(self, text: str) -> bool:
+        """Return whether no step changes a text or a slice of it."""
+        return not any(
+            isinstance(step, Prepend) or not step.keeps_slices(text)
+            for step in self.spec.normalizer
+        )
+
+    def finder_among(self, text: str) -> AddedFinder | None:
+        """Return what finds the added tokens of a text, if what is behind one is a text of its own.
+
+        None: there are none, or some in changed text, or they are found in two passes.
+        """
+        return self._finder_of(text, is_plain=self.is_plain(text))
+
+    def _finder_of(self, text: str, *, is_plain: bool) -> AddedFinder | None:
+        raw, normalized = self.ordinary_of_raw, self.ordinary_of_normalized
+        in_raw = raw.may_find(text)
+        in_normalized = bool(normalized.texts) and (not is_plain or normalized.may_find(text))
+        if in_raw is in_normalized or (in_normalized and not is_plain):
+            return None
+        if in_normalized and self.spec.prefix_first:
+            return None
+        ordinary = (raw if in_raw else normalized).texts.values()
+        finder = self.finder_of_raw if in_raw else self.finder_of_normalized
+        # What a token strips could be the start of the next one.
+        strips = any(token.rstrip for token in ordinary)
+        if strips and any(space in found for found in finder.texts for space in SPACE):
+            return None
+        return finder
+
+    def among_added(self, encoder: TextEncoder, text: str) -> "AmongAdded | None":
+        """Return what counts a text with added tokens if nothing else changes it.
+
+        None: something does; or a token that is found depends on more than where it starts: it
+        strips what is beside it, counts for single words alone, or is special.
+        """
+        from cutline.kernels.encode.among_added import AmongAdded
+
+        if not encoder._has_automaton or self.changes_starts or self.changes_all:
+            return None
+        finder = self._finder_of(text, is_plain=True) if self.is_plain(text) else None
+        spans = None if finder is None else finder.plain_spans(text)
+        if finder is None or spans is None:
+            return None
+        return AmongAdded(encoder, text, spans, finder.shortest, finder.surest)
+
     # Whole texts
 
     def pieces(
@@ -387,10 +437,8 @@ class Pipeline:
         return encoder._count_normalized(text)
 
     def _count_changed(self, encoder: TextEncoder, text: str, *, at_start: bool) -> int:
-        from cutline.pipeline.among_added import among_added
-
         if len(text) > _SHORT:
-            added = among_added(self, encoder, text)
+            added = self.among_added(encoder, text)
             if added is not None and (total := added.count()) >= 0:
                 return total
         return self._count_pieces(encoder, text, at_start=at_start)

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from cutline.checks import checked_budget, need_no_surrogates
 from cutline.counting import cutting
 from cutline.errors import OffsetError
-from cutline.pipeline.among_added import finder_among, longest_fit_among_added
+from cutline.pipeline.among_added import longest_fit_among_added
 from cutline.pipeline.anew_fit import longest_fit_anew
 from cutline.pipeline.longest_fit import longest_fit_by_prefixes
 from cutline.pipeline.offsets import changed_parts, untrimmed_offsets
@@ -284,7 +284,7 @@ class SliceCounter:
         What is behind an added token is counted like a slice that begins there.
         """
         pipeline, encoding = self._pipeline, self._encoding
-        finder = finder_among(pipeline, window)
+        finder = pipeline.finder_among(window)
         if finder is None:
             return None
         matches = finder.matches(window, pipeline.counting(frozenset()))

@@ -12,6 +12,7 @@ from cutline.counting import IntervalCounter, cutting, few_slices
 from cutline.errors import BudgetError
 from cutline.kernels.breaks.indexed_texts import IndexedTexts
 from cutline.kernels.breaks.overlaps import Overlap
+from cutline.kernels.breaks.run_breaks import RunTexts
 from cutline.kernels.breaks.text_blocks import TextCutter
 from cutline.kernels.encode.encoder import Encoder
 from cutline.pipeline.few_counter import AddedCounter
@@ -58,14 +59,29 @@ def text_cutter(
     kinds: "array[int]",
     overlap: Overlap | None,
 ) -> tuple[Callable[[], TextCutter], Callable[[str], bool]] | None:
-    """Return what makes a cutter of many texts, and which of them it takes: those that stay."""
-    if pipeline.changes_starts or pipeline.changes_all or not encoding._has_automaton:
+    """Return what makes a cutter of many texts, and which of them it takes; None: none.
+
+    That is of those that are counted by runs; or else of those that stay as they are.
+    """
+    if pipeline.changes_all or not encoding._has_automaton:
         return None
-    is_few = overlap is None and n >= few_slices.LEAST_TOKENS
-    share = few_slices.COUNTED_AGAIN if is_few else -1.0
+    asks_few = overlap is None and n >= few_slices.LEAST_TOKENS
+    if pipeline.spec.characters is not None:
+        rules = pipeline.run_rules if asks_few else None
+        if rules is None:
+            return None
+        by_runs = partial(RunTexts, encoding, few_slices.SHARE * n, rules, n, min_fill, kinds)
+        return by_runs, partial(_is_counted_by_runs, pipeline, encoding)
+    if pipeline.changes_starts:
+        return None
+    share = few_slices.COUNTED_AGAIN if asks_few else -1.0
     limits: list[tuple[Encoder | str, int]] = [(encoding, n)]
     make = partial(IndexedTexts, limits, min_fill, kinds, False, overlap, share)
     return make, lambda text: not pipeline.changes(text)
+
+
+def _is_counted_by_runs(pipeline: Pipeline, encoding: TextEncoder, text: str) -> bool:
+    return is_spelled(pipeline, encoding, text) or pipeline.images_for(text) is not None
 
 
 def split_at(pipeline: Pipeline, encoding: TextEncoder, text: str, n: int, start: int) -> int:

@@ -15,6 +15,7 @@ cdef class FewSums:
     cdef Characters text
     cdef FewStarts starts
     cdef readonly bint are_known
+    cdef void begin_text(self, const Characters* text) noexcept nogil
     cdef int build(self, OwnedState owned, object owner) except -1
     cdef Py_ssize_t count_all(
         self, OwnedState owned, const uint8_t* utf8, Py_ssize_t n
@@ -33,6 +34,7 @@ cdef class FewCut(CountedCut):
     cdef Py_ssize_t asked       # where the last slice began whose head was counted
     cdef Py_ssize_t first       # the number of its first start; that of all, if it has none
     cdef Py_ssize_t head        # the tokens before that; 0, if there is none
+    cdef void begin_text(self) noexcept nogil
     cdef Characters part(self, Py_ssize_t start, Py_ssize_t end) noexcept nogil
     cdef Py_ssize_t count(self, Py_ssize_t start, Py_ssize_t end, bint leads) noexcept nogil
     cdef Py_ssize_t longest_alone(

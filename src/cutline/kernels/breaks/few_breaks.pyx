@@ -11,8 +11,8 @@ Guarded by tests/chunking/test_few_slices.py.
 from cython cimport auto_pickle
 from libc.stdlib cimport free
 
-from cutline.kernels.base.characters cimport characters_of
-from cutline.kernels.base.common cimport INTERRUPTED, NO_LIMIT, NO_MEMORY, NOT_FOUND, UNKNOWN, memset
+from cutline.kernels.base.characters cimport Characters, characters_of
+from cutline.kernels.base.common cimport INTERRUPTED, NO_LIMIT, NO_MEMORY, NOT_FOUND, UNKNOWN
 from cutline.kernels.base.signals cimport raise_pending
 from cutline.kernels.breaks.overlaps cimport cut_rows
 from cutline.kernels.cut.longest_fit cimport begin_search, free_search
@@ -63,16 +63,22 @@ cdef class FewSums:
     """
 
     def __cinit__(self, Encoder encoder not None, str text not None, double most, *_):
+        cdef Characters characters = characters_of(text)
         self.encoder = encoder
         self.held = text
-        self.text = characters_of(text)
-        memset(&self.starts, 0, sizeof(FewStarts))
         self.starts.gap = GAP
-        self.starts.last = -GAP
         self.starts.most = most
+        self.begin_text(&characters)
 
     def __dealloc__(self):
         free(self.starts.items)
+
+    cdef void begin_text(self, const Characters* text) noexcept nogil:
+        """Begin with a text, which outlives this or the next one."""
+        self.text = text[0]
+        self.starts.count = 0
+        self.starts.last = -GAP
+        self.starts.squares = 0
 
     cdef int build(self, OwnedState owned, object owner) except -1:
         """Find the starts. The owner has the text's UTF-8, if that is read."""
@@ -137,7 +143,7 @@ cdef class FewCut(CountedCut):
     def __cinit__(self, FewSums sums not None):
         self.sums = sums
         self.text = &sums.text
-        self.asked = NOT_FOUND
+        self.begin_text()
         self.source = sums.encoder.source()
         self.owned = sums.encoder.take_state()
         begin_search(
@@ -147,6 +153,11 @@ cdef class FewCut(CountedCut):
 
     def __dealloc__(self):
         free_search(&self.search)
+
+    cdef void begin_text(self) noexcept nogil:
+        """Begin with another text of the sums."""
+        self.asked = NOT_FOUND
+        self.first = 0
 
     cdef Characters part(self, Py_ssize_t start, Py_ssize_t end) noexcept nogil:
         """The characters of a slice."""

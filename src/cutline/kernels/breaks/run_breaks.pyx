@@ -8,13 +8,18 @@ Guarded by tests/chunking/test_spelled.py.
 cimport cython
 from libc.stdlib cimport free
 
+from cutline.kernels.base.utf8 import has_surrogates
+
 from cutline.kernels.base.characters cimport Characters, char_at
+from cutline.kernels.base.chunks cimport Rows
 from cutline.kernels.base.common cimport (
-    NO_LIMIT, NO_MEMORY, NOT_FOUND, grow, uint8_t, uint32_t, uint64_t,
+    INTERRUPTED, NO_LIMIT, NO_MEMORY, NOT_FOUND, grow, uint8_t, uint32_t, uint64_t,
 )
 from cutline.kernels.breaks.few_breaks cimport FewCut, FewSums
+from cutline.kernels.breaks.text_blocks cimport TextCutter
 from cutline.kernels.cut.longest_fit cimport Cut, longest_fitting_prefix
 from cutline.kernels.encode.batches cimport EncoderState, OwnedState, Source
+from cutline.kernels.encode.encoder cimport Encoder
 from cutline.kernels.encode.run_counts cimport (
     CHARACTER_BYTES, ENTANGLED, RunRules, Spelling, count_by_runs, prefix_of, spell_part, write_slice,
 )
@@ -51,16 +56,16 @@ cdef class RunSums(FewSums):
         owned.reserve_runs()
         rules.prepare(text)
         self.rules = rules
-        self.separators = rules.separators
-        # Runs that end with lines are more, and slower to count, but give slices starts.
-        if has_few_blanks(&self.text):
-            self.separators.after_lines = rules.after_lines
         self.source = self.encoder.source()
         self.build(owned, "")
 
     cdef Py_ssize_t count_all(
         self, OwnedState owned, const uint8_t* utf8, Py_ssize_t n
     ) noexcept nogil:
+        self.separators = self.rules.separators
+        # Runs that end with lines are more, and slower to count, but give slices starts.
+        if has_few_blanks(&self.text):
+            self.separators.after_lines = self.rules.after_lines
         return count_by_runs(
             &self.encoder.tables.bpe, &self.source, &owned.state, &self.separators,
             &self.rules.spelling, &self.text, &self.starts,
@@ -85,13 +90,13 @@ cdef class RunCut(FewCut):
     """A text that is cut at breaks, counted by its runs."""
 
     cdef RunRules rules
-    cdef Separators separators
+    cdef const Separators* separators   # of the sums
     cdef uint8_t* utf8          # that is searched
     cdef Py_ssize_t utf8_bytes
 
     def __cinit__(self, RunSums sums not None):
         self.rules = sums.rules
-        self.separators = sums.separators
+        self.separators = &sums.separators
         self.owned.reserve_runs()
 
     def __dealloc__(self):
@@ -100,7 +105,7 @@ cdef class RunCut(FewCut):
     cdef Py_ssize_t count(self, Py_ssize_t start, Py_ssize_t end, bint leads) noexcept nogil:
         cdef EncoderState* state = &self.owned.state
         cdef Characters part = self.part(start, end)
-        cdef Separators separators = self.separators
+        cdef Separators separators = self.separators[0]
         cdef PartKey key
         cdef Py_ssize_t tokens
         cdef bint is_kept = LEAST_PART <= part.n <= LONGEST_PART
@@ -237,3 +242,48 @@ cdef class RunCut(FewCut):
             &self.rules.spelling, prefix, self.text, start, end, at_end, &self.utf8,
             &self.utf8_bytes, is_closed,
         )
+
+
+cdef class RunTexts(TextCutter):
+    """Cuts texts by their runs, as `cut_few_at_breaks` does; chunks share nothing.
+
+    Args:
+        encoder, most, rules: see `RunSums`.
+        n, min_fill, kinds: see `cut_few_at_breaks`.
+    """
+
+    cdef RunSums sums
+    cdef RunCut cutting
+    cdef uint8_t[::1] are_left  # to another way: they have surrogates
+
+    def __cinit__(
+        self, Encoder encoder not None, double most, RunRules rules not None, Py_ssize_t n,
+        double min_fill, const int[::1] kinds not None
+    ):
+        self.sums = RunSums(encoder, "", most, rules)
+        self.cutting = RunCut(self.sums)
+        self.cutting.limit_chunks(n, min_fill, kinds, None)
+        self.cutting.owned.state.lookups.watch.is_on = True
+
+    cdef int prepare(self, list texts) except -1:
+        self.are_left = bytearray(map(has_surrogates, texts))
+        for text in texts:
+            self.sums.rules.prepare(text)
+        return 0
+
+    cdef Py_ssize_t cut(
+        self, Py_ssize_t number, const Characters* text, Rows* rows
+    ) noexcept nogil:
+        cdef Py_ssize_t status
+        if self.are_left[number]:
+            return NOT_FOUND
+        self.sums.begin_text(text)
+        self.cutting.begin_text()
+        status = self.sums.count_all(self.cutting.owned, NULL, 0)
+        if status < 0:
+            return INTERRUPTED if status == INTERRUPTED else NOT_FOUND
+        return self.cut_by(self.cutting, text, rows)
+
+    cdef int close(self) except -1:
+        self.sums.encoder.release(self.cutting.owned)
+        return 0

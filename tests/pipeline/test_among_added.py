@@ -144,5 +144,5 @@ def test_an_error_in_what_counts_alone_is_raised() -> None:
     with pytest.raises(KeyboardInterrupt, match="<abc"):
         # The token does not fit; what is left of it may.
         cut_few_at_breaks(
-            sums, 0, len(text), encoding.count(text[:150]), 0.0, array("i", [CHARACTER])
+            sums, 0, 0, len(text), encoding.count(text[:150]), 0.0, array("i", [CHARACTER])
         )

@@ -54,11 +54,10 @@ class FewCounter(SliceCounter):
         Few slices are asked for, if chunks are long and share nothing. Else see
         `_cut_many_at_breaks`.
         """
-        _, floor, until, n, min_fill, kinds, overlap, renew = asked
-        if overlap is None and n >= few_slices.LEAST_TOKENS and self._may_ask_few():
-            sums = self._sums_for(n)
+        if asked.overlap is None and asked.n >= few_slices.LEAST_TOKENS and self._may_ask_few():
+            sums = self._sums_for(asked.n)
             if sums is not None:
-                return cut_few_at_breaks(sums, floor, until, n, min_fill, kinds, renew)
+                return cut_few_at_breaks(sums, *asked)
         return self._cut_many_at_breaks(asked)
 
     def _may_ask_few(self) -> bool:
@@ -108,4 +107,13 @@ class AddedCounter(FewCounter):
         if added is None:
             return None
         points = pipeline.safe_points.all_of(text)
+        # Others, for which this is none, take longer for many slices, too.
+        most = max(most, few_slices.SHARE * few_slices.LEAST_TOKENS)
         return AddedSums(encoding, text, most, added, points, partial(pipeline.count, encoding))
+
+    def _cut_many_at_breaks(self, asked: BreakCuts) -> tuple[memoryview, int]:
+        """See `FewCounter`."""
+        sums = self._sums_for(asked.n)
+        return (
+            super()._cut_many_at_breaks(asked) if sums is None else cut_few_at_breaks(sums, *asked)
+        )

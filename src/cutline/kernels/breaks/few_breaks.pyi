@@ -2,6 +2,7 @@ from array import array
 from collections.abc import Callable, Sequence
 from typing import Any, Self
 
+from cutline.kernels.breaks.overlaps import Overlap
 from cutline.kernels.encode.encoder import Encoder
 
 class FewSums:
@@ -12,10 +13,12 @@ class FewSums:
 def cut_few_at_breaks(
     sums: FewSums,
     start: int,
+    floor: int,
     until: int,
     n: int,
     min_fill: float,
     kinds: array[int],
+    overlap: Overlap | None = None,
     renew: Callable[[int], Sequence[tuple[int, int]] | None] | None = None,
 ) -> tuple[memoryview, int]: ...
 

@@ -14,7 +14,7 @@ from libc.stdlib cimport free
 from cutline.kernels.base.characters cimport Characters, characters_of
 from cutline.kernels.base.common cimport INTERRUPTED, NO_LIMIT, NO_MEMORY, NOT_FOUND, UNKNOWN
 from cutline.kernels.base.signals cimport raise_pending
-from cutline.kernels.breaks.overlaps cimport cut_rows
+from cutline.kernels.breaks.overlaps cimport Overlap, cut_rows
 from cutline.kernels.cut.longest_fit cimport begin_search, free_search
 from cutline.kernels.encode.encoder cimport utf8_data
 from cutline.kernels.encode.few_starts cimport FewStart
@@ -25,11 +25,10 @@ cdef enum:
 
 
 def cut_few_at_breaks(
-    FewSums sums not None, Py_ssize_t start, Py_ssize_t until, Py_ssize_t n, double min_fill,
-    const int[::1] kinds not None, renew=None
+    FewSums sums not None, Py_ssize_t start, Py_ssize_t floor, Py_ssize_t until, Py_ssize_t n,
+    double min_fill, const int[::1] kinds not None, Overlap overlap=None, renew=None
 ):
-    """Cut at the last breaks that fit, while they fill chunks, which share nothing: see
-    `cut_at_breaks`.
+    """Cut at the last breaks that fit, while they fill chunks: see `cut_at_breaks`.
 
     Args:
         sums: are known.
@@ -42,11 +41,12 @@ def cut_few_at_breaks(
     cut.limit_chunks(n, min_fill, kinds, renew)
     try:
         rows, status = cut_rows(
-            cut, &sums.text, None, start, start, until, renew is not None
+            cut, &sums.text, overlap, start, floor, until, renew is not None
         )
     finally:
         sums.encoder.release(cut.owned)
-    return cut.found_rows(rows, status)
+    rows, longest = cut.found_rows(rows, status)
+    return rows, longest if overlap is None else NOT_FOUND
 
 
 @auto_pickle(False)

@@ -173,6 +173,17 @@ def in_states(make: Callable[[], Count], text: str, rounds: int) -> list[float]:
     return best
 
 
+def least_time(job: Callable[[], object], rounds: int) -> float:
+    """Return the least CPU time of a job, in seconds, once it was done."""
+    job()
+    times = []
+    for _ in range(rounds):
+        begun = time.process_time()
+        job()
+        times.append(time.process_time() - begun)
+    return min(times)
+
+
 def own(path: Path, text: str, rounds: int) -> None:
     """Print what is ours alone: chunks, slices, loading."""
     from tokenizers import Tokenizer
@@ -188,6 +199,14 @@ def own(path: Path, text: str, rounds: int) -> None:
     chunk = in_states(lambda: cutline.TextChunker(cutline.load(path), 256).chunk, text, rounds)
     count = in_states(lambda: cutline.load(path).count, text, rounds)
     shares = [one / other for one, other in zip(chunk, count, strict=True)]
+    parts = [sample[at : at + _DOCUMENT] for at in range(0, len(sample), _DOCUMENT)]
+    chunker = cutline.TextChunker(encoding, 256)
+    jobs: list[Callable[[], object]] = [
+        lambda: encoding.count_batch(parts, num_threads=1),
+        lambda: chunker.chunk_batch(parts, num_threads=1),
+        lambda: [*map(chunker.chunk, parts)],
+    ]
+    counted, cut, one_by_one = (least_time(job, rounds) / len(parts) for job in jobs)
     counter = encoding.intervals(sample)
     counter.count(0, 1)  # builds what counts
     rng = np.random.default_rng(1)
@@ -198,6 +217,10 @@ def own(path: Path, text: str, rounds: int) -> None:
     print(
         f"    TextChunker fresh  {chunk[1]:5.1f}  warm {chunk[2]:6.1f}  first {chunk[0]:5.1f}, of "
         f"count  fresh {shares[1]:.2f}  warm {shares[2]:.2f}  first {shares[0]:.2f}"
+    )
+    print(
+        f"    documents of {_DOCUMENT} characters, met before: chunk_batch {cut * 1e6:.1f} us "
+        f"each, {counted / cut:.2f} of count_batch; chunk {one_by_one * 1e6:.1f} us"
     )
     print(
         f"    a slice {sliced * 1e6:.2f} us; load {loaded * 1e3:.0f} ms, "

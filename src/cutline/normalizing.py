@@ -568,8 +568,11 @@ class _Keeping:
         """Write one stand-in for each of the other characters."""
         if self.keeps_slices(text):
             return text
-        others = {ord(one): self.stand_ins[0] for one in set(text) - self.known}
-        return text.translate(others)
+        # `translate` takes ten times as long, for each character that stays.
+        points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype="<u4")
+        is_kept = self.kept_bits[points >> 3] >> (points & 7).astype(np.uint8) & 1
+        written = np.where(is_kept, points, np.uint32(ord(self.stand_ins[0])))
+        return written.astype("<u4").tobytes().decode("utf-32-le", "surrogatepass")
 
 
 @dataclass(frozen=True, slots=True)

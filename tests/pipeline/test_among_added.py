@@ -21,6 +21,7 @@ from tests.words.test_overlaps import check_breaks, check_tokens
 
 tokenizers = pytest.importorskip("tokenizers", reason="the oracle of these tests")
 families = pytest.importorskip("tests.pipeline.families")
+characters = pytest.importorskip("tests.pipeline.characters")
 
 # Tokens that are parts of others, also where only the end of these is left, and one character.
 NESTED = ("abc", "ab", "b", "bcd", "cd e", "the the", "the")
@@ -36,9 +37,17 @@ PARTS = [
 ]
 
 
-def made(name: str, *, normalized: bool) -> Any:
+# Tokenizers that find them in texts as they are; in normalized ones; and a model over characters.
+BASES = ["gpt 2", "gpt neox, olmo", "gemma"]
+
+
+def made(name: str, base: str) -> Any:
     """Make a tokenizer with these tokens, all of which are found in one pass."""
-    found = families.build("gpt neox, olmo" if normalized else "gpt 2")
+    if base == "gemma":
+        found = tokenizers.Tokenizer.from_str(characters.make_document(base))
+    else:
+        found = families.build(base)
+    normalized = base == "gpt neox, olmo"
     found.add_tokens([tokenizers.AddedToken(text, normalized=normalized) for text in TOKENS[name]])
     return found
 
@@ -52,14 +61,14 @@ def expected(tokenizer: Any, text: str) -> int:
 
 
 @short_or_long("n_texts", 80, 2_000)
-@pytest.mark.parametrize("normalized", [False, True])
+@pytest.mark.parametrize("base", BASES)
 @pytest.mark.parametrize("name", TOKENS)
 def test_chunks_are_those_found_by_counting(
-    name: str, normalized: bool, n_texts: int, monkeypatch: pytest.MonkeyPatch
+    name: str, base: str, n_texts: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(few_slices, "LEAST_TOKENS", 1)
     monkeypatch.setattr(few_slices, "SHARE", 1e9)
-    rng, tokenizer = random.Random(name), made(name, normalized=normalized)
+    rng, tokenizer = random.Random(name), made(name, base)
     encoding = cutline.Encoding.from_tokenizers(tokenizer)
     n_known = n_quick = 0
     for _ in range(n_texts):
@@ -75,9 +84,10 @@ def test_chunks_are_those_found_by_counting(
 
 
 @short_or_long("n_texts", 200, 10_000)
+@pytest.mark.parametrize("base", BASES)
 @pytest.mark.parametrize("name", TOKENS)
-def test_counts_are_those_of_tokenizers(name: str, n_texts: int) -> None:
-    rng, tokenizer = random.Random(name), made(name, normalized=True)
+def test_counts_are_those_of_tokenizers(name: str, base: str, n_texts: int) -> None:
+    rng, tokenizer = random.Random(name), made(name, base)
     encoding = cutline.Encoding.from_tokenizers(tokenizer)
     pipeline, n_counted = encoding._pipeline, 0
     assert pipeline is not None
@@ -97,7 +107,7 @@ def test_counts_are_those_of_tokenizers(name: str, n_texts: int) -> None:
 def test_tokens_that_look_around_them_are_left_to_others(
     flags: dict[str, bool],
 ) -> None:
-    tokenizer = made("blanks", normalized=True)
+    tokenizer = made("blanks", "gpt neox, olmo")
     tokenizer.encode_special_tokens = True
     token = tokenizers.AddedToken("them", normalized=True, **flags)
     (tokenizer.add_special_tokens if "special" in flags else tokenizer.add_tokens)([token])
@@ -114,7 +124,7 @@ def test_tokens_that_look_around_them_are_left_to_others(
 
 
 def test_texts_that_a_step_changes_are_left_to_others() -> None:
-    tokenizer = made("blanks", normalized=True)
+    tokenizer = made("blanks", "gpt neox, olmo")
     encoding = cutline.Encoding.from_tokenizers(tokenizer)
     assert encoding._pipeline is not None
     text = "e\u0301  e\u0301 "
@@ -123,7 +133,7 @@ def test_texts_that_a_step_changes_are_left_to_others() -> None:
 
 
 def test_surrogates_are_counted_as_elsewhere() -> None:
-    encoding = cutline.Encoding.from_tokenizers(made("blanks", normalized=False))
+    encoding = cutline.Encoding.from_tokenizers(made("blanks", "gpt 2"))
     text = "  a\ud83d\ude00  b" * 60
     assert encoding.count(text) == encoding.count(text.replace("\ud83d\ude00", "\U0001f600"))
 

@@ -88,13 +88,14 @@ class AddedFinder:
 
         None: whether one counts, and its ends, depends on what is around it or is allowed.
         """
-        if not self._are_plain:
-            found = {written for _, written in self._find_all(text)}
-            if not all(map(_is_plain, map(self._by_text.__getitem__, found))):
+        ends: Iterable[tuple[int, int]]
+        if self._are_plain and self._finder is None:
+            ends = map(_span_of, self._pattern.finditer(text))
+        else:
+            found = [*self._find_all(text)]
+            if not all(_is_plain(self._by_text[one]) for one in {written for _, written in found}):
                 return None
-        ends: Iterable[tuple[int, int]] = map(_span_of, self._pattern.finditer(text))
-        if self._finder is not None:
-            ends = ((start, start + len(written)) for start, written in self._find_all(text))
+            ends = ((start, start + len(written)) for start, written in found)
         return np.fromiter(chain.from_iterable(ends), dtype=np.int64).reshape(-1, 2)
 
     @cached_property

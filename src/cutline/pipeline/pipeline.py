@@ -276,8 +276,22 @@ class Pipeline:
             return None
         return finder
 
+    @cached_property
+    def spells(self) -> bool:
+        """Whether each character is changed on its own, by a model over characters.
+
+        Added tokens, if they are no special ones, are found in texts as they are.
+        """
+        steps = self.spec.normalizer
+        return (
+            any(isinstance(step, Spell) for step in steps)
+            and all(map(_spells, steps))
+            # One could begin with the prefix.
+            and not self.ordinary_of_normalized.texts
+        )
+
     def among_added(self, encoder: TextEncoder, text: str) -> "AmongAdded | None":
-        """Return what counts a text with added tokens if nothing else changes it.
+        """Return what counts a text with added tokens if nothing else changes it, or its spelling.
 
         None: something does; or a token that is found depends on more than where it starts: it
         strips what is beside it, counts for single words alone, or is special.
@@ -286,11 +300,14 @@ class Pipeline:
 
         if not encoder._has_automaton or self.changes_starts or self.changes_all:
             return None
-        finder = self._finder_of(text, is_plain=True) if self.is_plain(text) else None
+        rules = self.run_rules if self.spells else None
+        if rules is None and not self.is_plain(text):
+            return None
+        finder = self._finder_of(text, is_plain=rules is None)
         spans = None if finder is None else finder.plain_spans(text)
         if finder is None or spans is None:
             return None
-        return AmongAdded(encoder, text, spans, finder.shortest, finder.surest)
+        return AmongAdded(encoder, text, spans, finder.shortest, finder.surest, rules)
 
     # Whole texts
 
@@ -472,6 +489,13 @@ class Pipeline:
             return None
         longest = max((len(token.content) for token in added), default=0)
         return n * 4 * max(bytes_of_one, longest)
+
+
+def _spells(step: Step) -> bool:
+    """Return whether a step changes each character on its own, to one or more, or adds a prefix."""
+    if isinstance(step, Replace):
+        return len(step.old) == len(step.new) == 1
+    return isinstance(step, Spell | Prepend)
 
 
 def _strips_in_normalized(spec: TokenizerSpec) -> bool:

@@ -30,15 +30,7 @@ _FAR = 256  # characters
 
 def is_spelled(pipeline: Pipeline, encoding: TextEncoder, text: str) -> bool:
     """Return whether each character of a text is changed on its own, to one or more."""
-    spec = pipeline.spec
-    if not encoding._has_automaton or not any(isinstance(one, Spell) for one in spec.normalizer):
-        return False
-    for step in spec.normalizer:
-        is_replaced = isinstance(step, Replace) and len(step.old) == len(step.new) == 1
-        if not is_replaced and not isinstance(step, Spell | Prepend):
-            return False
-    # An added token could begin with the prefix.
-    if any(token.normalized and not token.special for token in spec.added_tokens):
+    if not encoding._has_automaton or not pipeline.spells:
         return False
     return not any(finder.may_find(text) for finder in pipeline.ordinary_finders)
 

@@ -46,7 +46,10 @@ cdef class AddedSums(FewSums):
         self.points = points
         self.count_alone = count
         self.source = self.encoder.source()
-        self.build(self.encoder.take_state(), "")
+        cdef OwnedState owned = self.encoder.take_state()
+        if added.rules is not None:
+            owned.reserve_runs()
+        self.build(owned, "")
 
     cdef Py_ssize_t count_all(
         self, OwnedState owned, const uint8_t* utf8, Py_ssize_t n
@@ -83,6 +86,8 @@ cdef class AddedCut(FewCut):
     def __cinit__(self, AddedSums sums not None):
         self.added = sums.added
         self.count_alone = sums.count_alone
+        if self.added.rules is not None:
+            self.owned.reserve_runs()
 
     cdef Py_ssize_t count(self, Py_ssize_t start, Py_ssize_t end, bint leads) noexcept nogil:
         cdef Py_ssize_t tokens = self.added.count_part(self.owned, &self.source, start, end)
@@ -160,8 +165,12 @@ cdef class AddedCut(FewCut):
         """The same of a slice without added tokens."""
         cdef Characters part = self.part(start, end)
         cdef const uint8_t* utf8 = NULL
-        cdef Py_ssize_t n_bytes = text_utf8(&self.owned.state, &part, &utf8)
+        cdef Py_ssize_t n_bytes
         cdef Cut cut
+        if self.added.rules is not None:
+            n_bytes = self.longest_counted(start, start, end, n)
+            return start if n_bytes == NOT_FOUND else n_bytes
+        n_bytes = text_utf8(&self.owned.state, &part, &utf8)
         if n_bytes < 0:
             return n_bytes
         self.search.text = utf8

@@ -4,6 +4,8 @@ from cutline.kernels.base.characters cimport Characters
 from cutline.kernels.base.common cimport int64_t
 from cutline.kernels.encode.batches cimport OwnedState, Source
 from cutline.kernels.encode.encoder cimport Encoder
+from cutline.kernels.encode.run_counts cimport RunRules
+from cutline.kernels.encode.runs cimport Separators
 
 
 cdef class AmongAdded:
@@ -12,6 +14,8 @@ cdef class AmongAdded:
     cdef Characters text
     cdef const int64_t[:, ::1] spans
     cdef Py_ssize_t shortest, surest
+    cdef RunRules rules
+    cdef Separators separators
     cdef Characters part(self, Py_ssize_t start, Py_ssize_t end) noexcept nogil
     cdef Py_ssize_t first_after(self, Py_ssize_t at) noexcept nogil
     cdef Py_ssize_t count_between(

@@ -8,6 +8,8 @@ from cython cimport auto_pickle
 from cutline.kernels.base.characters cimport characters_of
 from cutline.kernels.base.common cimport INTERRUPTED, NO_LIMIT, NO_MEMORY, NOT_FOUND, UNKNOWN
 from cutline.kernels.base.signals cimport raise_pending
+from cutline.kernels.encode.run_counts cimport RunRules, count_by_runs
+from cutline.kernels.encode.runs cimport NO_PREFIX
 
 
 @auto_pickle(False)
@@ -16,17 +18,18 @@ cdef class AmongAdded:
 
     Args:
         encoder: counts what is between added tokens; it has an automaton.
-        text: a plain str. Nothing changes it, or a slice of it.
+        text: a plain str. Nothing changes it, or a slice of it, but for what the rules say.
         spans: int64, shape (tokens, 2): where each added token starts and ends, in order. They are
             disjoint and not empty (trusted). Of two that could be found, the one that starts first
             is, of those the longest, whatever is around it.
         shortest: the characters of the shortest added token that there could be.
         surest: so many characters of any of them begin with one of them.
+        rules: what is between them is counted by runs, and gets no prefix; None: it is not.
     """
 
     def __cinit__(
         self, Encoder encoder not None, str text not None, const int64_t[:, ::1] spans not None,
-        Py_ssize_t shortest, Py_ssize_t surest
+        Py_ssize_t shortest, Py_ssize_t surest, RunRules rules=None
     ):
         if encoder.scan_tables is None:
             raise ValueError("counts among added tokens need an encoder with scan tables")
@@ -36,12 +39,19 @@ cdef class AmongAdded:
         self.spans = spans
         self.shortest = shortest
         self.surest = surest
+        self.rules = rules
+        if rules is not None:
+            rules.prepare(text)
+            self.separators = rules.separators
+            self.separators.prefix = NO_PREFIX
 
     def count(self):
-        """Count the tokens of the whole text; -1: it has surrogates."""
+        """Count the tokens of the whole text; -1: it has surrogates, or runs do not tell."""
         cdef OwnedState owned = self.encoder.take_state()
         cdef Source source = self.encoder.source()
         cdef Py_ssize_t total
+        if self.rules is not None:
+            owned.reserve_runs()
         owned.state.lookups.watch.is_on = True
         with nogil:
             total = self.count_part(owned, &source, 0, self.text.n)
@@ -78,6 +88,11 @@ cdef class AmongAdded:
         if start == end:
             return 0
         part = self.part(start, end)
+        if self.rules is not None:
+            return count_by_runs(
+                &self.encoder.tables.bpe, source, &owned.state, &self.separators,
+                &self.rules.spelling, &part, NULL,
+            )
         return self.encoder.encode_one(owned, source, &part, -1, NO_LIMIT)
 
     cdef Py_ssize_t count_part(

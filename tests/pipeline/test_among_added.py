@@ -101,6 +101,21 @@ def test_counts_are_those_of_tokenizers(name: str, base: str, n_texts: int) -> N
     assert n_counted > n_texts / 2
 
 
+@short_or_long("n_texts", 40, 2_000)
+@pytest.mark.parametrize("base", BASES)
+@pytest.mark.parametrize("name", TOKENS)
+def test_slices_are_counted_as_texts(name: str, base: str, n_texts: int) -> None:
+    rng, tokenizer = random.Random(f"{name}{base}"), made(name, base)
+    encoding = cutline.Encoding.from_tokenizers(tokenizer)
+    for _ in range(n_texts):
+        text = some_text(rng)
+        counter = encoding.intervals(text)
+        for _ in range(10):
+            start, end = sorted(rng.randint(0, len(text)) for _ in range(2))
+            found = counter.count(start, end)
+            assert found == expected(tokenizer, text[start:end]), ascii((text, start, end))
+
+
 @pytest.mark.parametrize(
     "flags", [{"lstrip": True}, {"rstrip": True}, {"single_word": True}, {"special": True}]
 )

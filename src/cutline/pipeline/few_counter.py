@@ -6,8 +6,11 @@ places. Other slices are counted like those of any text that is changed. docs/to
 """
 
 from array import array
-from functools import partial
+from functools import cached_property, partial
 from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
 
 from cutline.counting import few_slices
 from cutline.counting.break_cuts import BreakCuts
@@ -16,6 +19,7 @@ from cutline.kernels.breaks.breaks import CHARACTER
 from cutline.kernels.breaks.few_breaks import FewSums, cut_few_at_breaks
 from cutline.kernels.breaks.overlaps import Overlap
 from cutline.kernels.breaks.run_breaks import RunSums
+from cutline.kernels.encode.among_added import AmongAdded
 from cutline.pipeline.slice_counter import SliceCounter
 
 __all__ = ["AddedCounter", "RunCounter"]
@@ -100,10 +104,23 @@ class RunCounter(FewCounter):
 class AddedCounter(FewCounter):
     """The same for a text with added tokens, if nothing else changes it."""
 
+    @cached_property
+    def _added(self) -> AmongAdded | None:
+        return self._pipeline.among_added(self._encoding, self._text)
+
+    def _count_before(self) -> NDArray[np.int64]:
+        """See `SliceCounter`."""
+        if self._added is not None:
+            places = np.array(self._points or [0], dtype=np.int64)
+            before = np.asarray(self._added.counts_between(places))
+            if before[-1] >= 0:
+                return before
+        return super()._count_before()
+
     def _make_sums(self, most: float) -> FewSums | None:
         """See `FewCounter`."""
         pipeline, encoding, text = self._pipeline, self._encoding, self._text
-        added = pipeline.among_added(encoding, text)
+        added = self._added
         if added is None:
             return None
         points = pipeline.safe_points.all_of(text)

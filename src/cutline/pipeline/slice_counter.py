@@ -65,6 +65,9 @@ class SliceCounter:
     @cached_property
     def _before(self) -> NDArray[np.int64]:
         """The tokens from the first safe split point to each."""
+        return self._count_before()
+
+    def _count_before(self) -> NDArray[np.int64]:
         encoding, text = self._encoding, self._text
         parts = changed_parts(self._pipeline, text, frozenset())
         _, spans = untrimmed_offsets(encoding, encoding._decoder_of_normalized, text, parts)

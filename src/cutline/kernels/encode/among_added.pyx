@@ -3,10 +3,14 @@
 Guarded by tests/pipeline/test_among_added.py.
 """
 
+from array import array
+
 from cython cimport auto_pickle
 
+from cutline.kernels.base.memory import zeroed_numbers
+
 from cutline.kernels.base.characters cimport characters_of
-from cutline.kernels.base.common cimport INTERRUPTED, NO_LIMIT, NO_MEMORY, NOT_FOUND, UNKNOWN
+from cutline.kernels.base.common cimport INTERRUPTED, NO_LIMIT, NO_MEMORY, NOT_FOUND, UNKNOWN, int64_t
 from cutline.kernels.base.signals cimport raise_pending
 from cutline.kernels.encode.run_counts cimport RunRules, count_by_runs
 from cutline.kernels.encode.runs cimport NO_PREFIX
@@ -47,20 +51,41 @@ cdef class AmongAdded:
 
     def count(self):
         """Count the tokens of the whole text; -1: it has surrogates, or runs do not tell."""
+        ends = array("q", (0, self.text.n))
+        cdef const int64_t[::1] counts = self.counts_between(ends)
+        return counts[1] if counts[1] >= 0 else NOT_FOUND
+
+    def counts_between(self, const int64_t[::1] places not None):
+        """Count the tokens from the first of some places to each.
+
+        Args:
+            places: int64, shape (n,), in order; no added token lies across one (trusted).
+
+        Returns:
+            int64, shape (n,); the last one is less than 0 if the text has surrogates, or runs do
+            not tell.
+        """
         cdef OwnedState owned = self.encoder.take_state()
         cdef Source source = self.encoder.source()
-        cdef Py_ssize_t total
+        cdef Py_ssize_t place, total = 0, more = 0, n = places.shape[0]
+        cdef int64_t[::1] counts = zeroed_numbers("q", n)
         if self.rules is not None:
             owned.reserve_runs()
         owned.state.lookups.watch.is_on = True
         with nogil:
-            total = self.count_part(owned, &source, 0, self.text.n)
+            for place in range(1, n):
+                more = self.count_part(owned, &source, places[place - 1], places[place])
+                if more < 0:
+                    counts[n - 1] = more
+                    break
+                total += more
+                counts[place] = total
         self.encoder.release(owned)
-        if total == INTERRUPTED:
+        if more == INTERRUPTED:
             raise_pending()
-        if total == NO_MEMORY:
+        if more == NO_MEMORY:
             raise MemoryError(f"no memory for the tokens of {self.text.n} characters of text")
-        return total if total >= 0 else NOT_FOUND
+        return counts.base
 
     cdef Characters part(self, Py_ssize_t start, Py_ssize_t end) noexcept nogil:
         """The characters of a slice."""

@@ -2,7 +2,8 @@
 
    One thread, the leader, offers parts; others take some, and it takes those that nobody took. So it
    waits only for parts that were begun, whoever has the processors. Who has nothing to take looks
-   again for a while, then sleeps between looks.
+   again for a while, then sleeps between looks; at once on the leader's processor, which it would
+   only keep from it.
 
    Guarded by tests/kernels/test_trainer.py. */
 #ifndef CUTLINE_TEAM_H
@@ -14,13 +15,17 @@
 #else
 #include <time.h>
 #endif
+#if defined(__linux__)
+#include <sched.h>
+#endif
 #if defined(_MSC_VER) && !defined(__clang__)
 #include <intrin.h>
 #endif
 
 typedef struct {
     int64_t offer; /* the number of the job << 16 | its parts << 8 | the next one to take */
-    char apart[120]; /* the two are not in one line of the cache */
+    int64_t processor; /* the leader's, + 1; 0: unknown */
+    char apart[112];   /* what follows is not in the same line of the cache */
     int64_t n_done; /* parts that were taken and are done */
     int64_t is_over;
 } cutline_team;
@@ -40,6 +45,9 @@ static inline int cutline_swap64(int64_t *place, int64_t old, int64_t number) {
 }
 #endif
 
+/* So often one looks again before it sleeps: for some 50 microseconds. */
+#define CUTLINE_LOOKS 2048
+
 /* A moment, in which this core may do something for others. */
 static inline void cutline_relax(void) {
 #if defined(_M_X64) && !defined(__clang__)
@@ -51,19 +59,29 @@ static inline void cutline_relax(void) {
 #endif
 }
 
-/* Some 50 microseconds, in which this processor is free. */
-static inline void cutline_nap(void) {
+/* Some microseconds, in which this processor is free. */
+static inline void cutline_nap(int microseconds) {
 #if defined(_WIN32)
     Sleep(1);
 #else
-    struct timespec moment = {0, 50000};
+    struct timespec moment = {0, 1000 * microseconds};
     nanosleep(&moment, NULL);
+#endif
+}
+
+/* The number of this processor, + 1; 0: it is unknown. */
+static inline int64_t cutline_processor(void) {
+#if defined(__linux__)
+    return sched_getcpu() + 1;
+#else
+    return 0;
 #endif
 }
 
 /* Offer parts 1 to n - 1 of a job; the first is the leader's own. */
 static inline void cutline_offer(cutline_team *team, int n_parts) {
     team->n_done = 0;
+    cutline_put64(&team->processor, cutline_processor());
     int64_t job = (cutline_get64(&team->offer) >> 16) + 1;
     cutline_put64(&team->offer, job << 16 | (int64_t)n_parts << 8 | 1);
 }
@@ -86,27 +104,32 @@ static inline void cutline_done(cutline_team *team) { cutline_add64(&team->n_don
 static inline int cutline_await(cutline_team *team, int n_parts) {
     int looks = 0;
     for (; cutline_get64(&team->n_done) < n_parts - 1; looks++) {
-        if (looks < 4096)
+        if (looks < CUTLINE_LOOKS)
             cutline_relax();
         else
-            cutline_nap();
+            cutline_nap(50);
     }
-    return looks > 4096;
+    return looks > CUTLINE_LOOKS;
 }
 
 /* A part, as soon as there is one; -1: the leader needs nobody any more, or so it seems: it has offered
    nothing for a second or so. Perhaps it was interrupted, and will never say so. */
 static inline int cutline_next(cutline_team *team) {
-    for (int looks = 0; looks < 4096 + 10000; looks++) {
+    for (int looks = 0; looks < CUTLINE_LOOKS + 10000; looks++) {
         int part = cutline_take(team);
         if (part >= 0)
             return part;
         if (cutline_get64(&team->is_over))
             return -1;
-        if (looks < 4096)
+        int64_t here = looks % 64 == 0 || looks >= CUTLINE_LOOKS ? cutline_processor() : 0;
+        if (here && here == cutline_get64(&team->processor)) {
+            cutline_nap(500);
+            looks += 9;
+        } else if (looks < CUTLINE_LOOKS) {
             cutline_relax();
-        else
-            cutline_nap();
+        } else {
+            cutline_nap(50);
+        }
     }
     return -1;
 }

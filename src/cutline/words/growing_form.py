@@ -15,7 +15,7 @@ from cutline.words.cuts import Part, cuts_under, parted
 
 __all__ = ["GrowingForm"]
 
-_NEAR: Final = 64  # characters
+_NEAR: Final = 128  # characters
 
 
 class _Growing(Protocol):
@@ -114,6 +114,8 @@ class _AtEnd:
 
     def _late_cut(self, text: str) -> int:
         """Find a place, not far from the end, at which a text can be cut: 0 always is one."""
+        if len(text) - _NEAR <= len(self.held):
+            return 0
         places = range(len(text) - _NEAR, len(self.held), -1)
         return next((at for at in places if self.part.is_apart(text[at - 1], text[at])), 0)
 

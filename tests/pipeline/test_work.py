@@ -14,7 +14,7 @@ from cutline.pipeline.slice_counter import SliceCounter
 from cutline.pipeline.upper_bound import UpperBound
 from cutline.pipeline.words import WordPipeline
 from tests.pipeline.characters import make_document
-from tests.pipeline.families import added, build
+from tests.pipeline.families import added, build, count_of
 from tests.words.tokenizers_of import tokenizer_of
 
 tokenizers = pytest.importorskip("tokenizers", reason="the oracle of these tests")
@@ -111,9 +111,9 @@ def test_chunks_of_marks_on_one_letter_take_linear_work(family: str, counted: li
         encoding.split("e" + "".join(marks), TOKENS)
         return sum(counted)
 
-    at_2_000 = work(2_000)
-    assert at_2_000 <= 400 * 2_000
-    assert work(6_000) <= 4 * max(at_2_000, 2_000)
+    at_4_000 = work(4_000)
+    assert at_4_000 <= 400 * 4_000
+    assert work(12_000) <= 4 * max(at_4_000, 4_000)
 
 
 @pytest.mark.parametrize("family", ["gpt 2", "qwen 2.5", "not split"])
@@ -368,3 +368,23 @@ def test_overlaps_are_the_longest_that_fit(family: str) -> None:
             assert all(count(text[at : one.end_index]) <= 20 for at in shared)
             if next_one.start_index > one.start_index + 1:
                 assert count(text[next_one.start_index - 1 : one.end_index]) > 20
+
+
+@pytest.mark.parametrize("family", ["precompiled", "qwen 2.5", "lower case"])
+def test_steps_look_at_little_text_beyond_a_cut(
+    family: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked_at, changes = list[int](), Pipeline._changes_after
+
+    def noted(self: Pipeline, text: str) -> bool:
+        looked_at.append(len(text))
+        return changes(self, text)
+
+    monkeypatch.setattr(Pipeline, "_changes_after", noted)
+    tokenizer, text = build(family), 800 * "tie\u0302\u0301ng"
+    cut = cutline.Encoding.from_tokenizers(tokenizer).split(text, 8)
+    assert sum(looked_at) <= 32 * len(text)
+    count = count_of(tokenizer)
+    for one in [*cut[:9], *cut[-9:-1]]:
+        assert one.token_count == count(one.text) <= 8
+        assert count(text[one.start_index : one.end_index + 1]) > 8

@@ -2,7 +2,6 @@
 
 import random
 import string
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +9,7 @@ import pytest
 
 import cutline
 from cutline.counting.recounted import RecountedAppender
+from cutline.pipeline.settled_words import SettledWords
 from cutline.words.precompiled import Precompiled
 from tests.grown import check_growth, settle_at_once
 from tests.words.charsmaps import charsmap
@@ -323,10 +323,27 @@ def test_a_mark_may_make_a_cluster_too_long_to_be_looked_up() -> None:
 
 
 @pytest.mark.parametrize("kind", ["WordPiece", "Unigram"])
-def test_a_long_text_is_settled_in_parts(kind: str, tmp_path: Path) -> None:
+def test_a_long_text_is_settled_by_halves(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     oracle, encoding = both(kind, "bert uncased", random.Random(kind), tmp_path)
-    text = "".join(random.Random(1).choices("abc \u4e2d", k=20_000))
+    settled, settle = list[int](), SettledWords.settle
+
+    def noted(self: SettledWords, more: str) -> Any:
+        settled.append(len(more))
+        return settle(self, more)
+
+    monkeypatch.setattr(SettledWords, "settle", noted)
+    text = "".join(random.Random(1).choices("abc \u4e2d", k=100_000))
     one: Any = encoding.appender(text)
     assert one.count == len(oracle.encode(text, add_special_tokens=False).ids)
-    places = [place for place, _ in one._settled]
-    assert all(after - before < 2_000 for before, after in pairwise([*places, len(text)]))
+    assert len(settled) < 24
+    assert sum(settled) <= 1.1 * len(text)
+    # What is cut off a little at a time is settled anew a few times, not from a place far away.
+    settled.clear()
+    for length in range(len(text), 80_000, -50):
+        one.truncate(length)
+        count = one.count
+        if length % 5_000 == 0:
+            assert count == len(oracle.encode(text[:length], add_special_tokens=False).ids)
+    assert sum(settled) <= 20 * 20_000

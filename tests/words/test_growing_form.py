@@ -5,6 +5,7 @@ import random
 import pytest
 
 from cutline.normalizing import Form, Step, normalize
+from cutline.words.cuts import Cuts, Part, cuts_under
 from cutline.words.growing_form import GrowingForm
 from tests.words.configurations import CONFIGURATIONS, rules_of
 from tests.words.test_prefixes import HIDDEN_BY_NONE, POOLS
@@ -23,7 +24,7 @@ def check_growth(
         pool = rng.choice(POOLS)
         form, settled, text, rest = begun, "", "", ""
         for _ in range(rng.randint(1, 4)):
-            more = "".join(rng.choices(pool, k=rng.randint(0, rng.choice((2, 5, 25)))))
+            more = "".join(rng.choices(pool, k=rng.randint(0, rng.choice((2, 5, 25, 300)))))
             text, rest = put(text, more), put(rest, more)
             wanted = normalize(text, steps)
             assert put(settled, form.ended(rest)) == wanted, (ascii(text), at_end)
@@ -72,3 +73,18 @@ def test_what_would_be_held_is_not_taken(at_end: bool) -> None:
     # It would be read again with each of many parts.
     form = GrowingForm.of((Form("NFC"),), at_end=at_end)
     assert form.grow("\u0301\u0323" * 50) is None
+
+
+@pytest.mark.parametrize("name", ["xlm-r", "NFC, bert", "NFKD, bert", "several replaced"])
+def test_cuts_are_sought_near_the_end(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    sought = list[int]()
+
+    def noted(part: Part, text: str) -> Cuts:
+        sought.append(len(text))
+        return cuts_under(part, text)
+
+    monkeypatch.setattr("cutline.words.growing_form.cuts_under", noted)
+    form = GrowingForm.of(rules_of(*CONFIGURATIONS[name]()).char_steps, at_end=True)
+    assert form.grow("e\u0301tat `` " * 1_000)
+    assert sought
+    assert max(sought) < 160

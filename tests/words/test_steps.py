@@ -192,7 +192,9 @@ def test_members_of_a_class_are_found_and_changed(instead: str | None) -> None:
         members = CharSet.from_ranges((one, one + rng.randint(1, 9)) for one in starts)
         text = "".join(chr(rng.choice((rng.randrange(0x200), 0x10FFFF))) for _ in range(20))
         found = [place for place, one in enumerate(text) if ord(one) in members]
-        assert first_member(text, members.edges) == (found[0] if found else -1)
+        for start in range(22):
+            wanted = next((place for place in found if place >= start), -1)
+            assert first_member(text, members.edges, start) == wanted
         expected = [
             one if place not in found else f" {one} " if instead is None else instead
             for place, one in enumerate(text)

@@ -5,7 +5,7 @@ the rest is counted each time.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final, Protocol, Self
 
 from cutline.checks import checked_budget, checked_length, plain_text, utf8_of_part
@@ -230,22 +230,17 @@ class _Recounted(ABC):
 
     def _settle(self) -> None:
         """Settle as much of the text as can be."""
-        width = _WINDOW
-        while True:
+        while (left := len(self._text) - self._settled[-1][0]) >= _LOOK:
             place, settled = self._settled[-1]
-            left = len(self._text) - place
-            if left < _LOOK:
-                self._look = _LOOK
-                return
-            found = settled.settle(self._in_order(self._text.part(place, place + width)))
-            if found is not None:
-                self._add(place + found[0], found[1])
-                width = _WINDOW
-            elif width >= left:
+            for width in _widths(left):
+                found = settled.settle(self._in_order(self._text.part(place, place + width)))
+                if found is not None:
+                    self._add(place + found[0], found[1])
+                    break
+            else:
                 self._look = 2 * left
                 return
-            else:
-                width *= 2
+        self._look = _LOOK
 
     def _add(self, place: int, settled: Settled) -> None:
         """Keep what is settled, the last one before, and of the others those far from one another.
@@ -321,6 +316,18 @@ class RecountedPrepender(_Recounted):
             OffsetError: (a ValueError) length is not from 0 to `text_length`.
         """
         self._keep(length)
+
+
+def _widths(left: int) -> Iterator[int]:
+    """Yield how many characters to settle at once, of so many: first half of a long text.
+
+    A text that is cut off at the end that grows has something settled near to the cut, then.
+    """
+    if left > 2 * _WINDOW:
+        yield left // 2
+    yield (width := _WINDOW)
+    while width < left:
+        yield (width := 2 * width)
 
 
 def _reach_of(tokenizer: _Tokenizer) -> int:

@@ -74,7 +74,7 @@ class SettledWords:
         elif begins and pipeline._strips_raw and pipeline.rules.strips_raw[0]:
             text = text.lstrip(SPACE)
         parts = []
-        for start, end, is_entangled in pipeline._parts(text):
+        for start, end, is_entangled in pipeline._few_parts(text):
             part = text[start:end]
             if is_entangled:
                 strip = pipeline.strip_at(begins and start == 0, ends and end == len(text))

@@ -24,6 +24,7 @@ from cutline.text_encoder import TextEncoder
 __all__ = ["SliceCounter"]
 
 _SHORT = 128  # characters: trying all ends costs less than finding a bound
+_LONG = 1024  # characters
 _TRIES = 16  # ends, each counted from the start, before a window grows instead
 _CHARACTERS_A_TOKEN = 4  # few slices have more
 
@@ -242,12 +243,16 @@ class SliceCounter:
         end = end if most is None else min(end, point + most)
         window = text[point:end]
         inside = point > start - self._skipped
+        prefixes_of = partial(pipeline.prefixes_for, inside=inside)
+        # Else each step would look through all of a long window.
+        if is_bounded := len(window) > _CHARACTERS_A_TOKEN * n + _LONG:
+            window = window[: pipeline.upper_bound.limit(encoding, window, n, prefixes_of)]
         if not (pipeline.changes_after(window) if inside else pipeline.changes(window)):
             return point + cutting.split_at(encoding, window, n, 0)
-        if len(window) > _SHORT:
-            prefixes_of = partial(pipeline.prefixes_for, inside=inside)
+        if len(window) > _SHORT and not is_bounded:
             window = window[: pipeline.upper_bound.limit(encoding, window, n, prefixes_of)]
-            end = point + len(window)
+        end = point + len(window)
+        if len(window) > _SHORT or is_bounded:
             found = self._longest_among_added(start, point, window, n, inside=inside)
             if found is None:
                 found = longest_fit_by_prefixes(pipeline, encoding, window, n, inside=inside)

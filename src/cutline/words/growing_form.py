@@ -6,7 +6,7 @@ Proof: docs/words.md, "Growing texts".
 """
 
 from dataclasses import dataclass, replace
-from typing import Protocol, Self
+from typing import Final, Protocol, Self
 
 import numpy as np
 
@@ -14,6 +14,8 @@ from cutline.normalizing import Lead, Prepend, Step, Strip, normalize
 from cutline.words.cuts import Part, cuts_under, parted
 
 __all__ = ["GrowingForm"]
+
+_NEAR: Final = 128  # characters
 
 
 class _Growing(Protocol):
@@ -99,14 +101,23 @@ class _AtEnd:
     def grow(self, text: str) -> tuple[str, "_AtEnd"]:
         """See `_Growing`."""
         part, text = self.part, self.held + text
-        cuts = cuts_under(part, text)
-        at = int(np.searchsorted(cuts.needs, len(text), side="right")) - 1
-        place = int(cuts.places[at])
+        begin = self._late_cut(text)
+        cuts = cuts_under(part, text[begin:])
+        at = int(np.searchsorted(cuts.needs, len(text) - begin, side="right")) - 1
+        place = begin + int(cuts.places[at])
         made = self._made_of(text[:place])
         if cuts.inside is not None and cuts.inside[at]:
-            return made, self._inside_cluster(text[int(cuts.places[:at][~cuts.inside[:at]][-1]) :])
+            start = begin + int(cuts.places[:at][~cuts.inside[:at]][-1])
+            return made, self._inside_cluster(text[start:])
         held = text[max(place, len(text) - part.enough) :]
         return made, replace(self, held=held[:1] + part.without_vanished(held[1:]), skip=0)
+
+    def _late_cut(self, text: str) -> int:
+        """Find a place, not far from the end, at which a text can be cut: 0 always is one."""
+        if len(text) - _NEAR <= len(self.held):
+            return 0
+        places = range(len(text) - _NEAR, len(self.held), -1)
+        return next((at for at in places if self.part.is_apart(text[at - 1], text[at])), 0)
 
     def _inside_cluster(self, cluster: str) -> "_AtEnd":
         """Go on inside a long cluster."""

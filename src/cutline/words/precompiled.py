@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from cutline.errors import VocabularyError
 from cutline.kernels.words.classes import first_member
 from cutline.normalizing import Traced, of_each
+from cutline.pretokenize.charset import CharSet, union
 from cutline.words.characters import ClassName, chars_of, class_pattern
 from cutline.words.steps import without_surrogates
 
@@ -57,10 +58,10 @@ _JAMO: Final = (
 
 
 @cache
-def _telltales() -> re.Pattern[str]:
-    """Match a character of which each cluster of several has one, first or second."""
-    parts = "".join(map(class_pattern, ("joins", "prepends")))
-    return re.compile(rf"[{parts}\u1100-\u11ff\ua960-\ua97c\ud7b0-\ud7fb]|\n(?<=\r\n)")
+def _telltales() -> NDArray[np.int32]:
+    """Return a class of which each cluster of several characters has one, first or second."""
+    jamo = CharSet.from_ranges([(0x1100, 0x1200), (0xA960, 0xA97D), (0xD7B0, 0xD7FC)])
+    return union([chars_of("joins"), chars_of("prepends"), jamo, CharSet.of("\r")]).edges
 
 
 @cache
@@ -88,9 +89,8 @@ def _pairs() -> str:
 
 def _clusters(text: str) -> Iterator[re.Match[str]]:
     """Yield each grapheme cluster of several characters, and some of one."""
-    done = 0
-    while found := _telltales().search(text, done):
-        start = found.start()
+    done, telltales = 0, _telltales()
+    while (start := first_member(text, telltales, done)) >= 0:
         cluster = start > done and _cluster().match(text, start - 1)
         cluster = cluster or _cluster().match(text, start)
         if cluster:

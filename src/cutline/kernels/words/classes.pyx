@@ -11,6 +11,9 @@ from libc.stdlib cimport free, malloc
 from cutline.kernels.base.characters cimport Characters, char_at, characters_of
 from cutline.kernels.base.common cimport NOT_FOUND, uint32_t
 
+cdef enum:
+    ASCII_END = 128
+
 cdef extern from "Python.h":
     object PyUnicode_FromKindAndData(int kind, const void* buffer, Py_ssize_t n)
 
@@ -29,21 +32,31 @@ cdef inline bint is_member(const int32_t* edges, Py_ssize_t n, uint32_t code_poi
 
 
 cdef Py_ssize_t find_member(
-    const Characters* text, const int32_t* edges, Py_ssize_t n
+    const Characters* text, const int32_t* edges, Py_ssize_t n, Py_ssize_t start
 ) noexcept nogil:
-    cdef Py_ssize_t at
-    for at in range(text.n):
-        if is_member(edges, n, char_at(text, at)):
+    cdef Py_ssize_t at, n_ascii = 0  # edges around ASCII: few
+    cdef uint32_t code_point
+    while n_ascii < n and edges[n_ascii] < ASCII_END:
+        n_ascii += 1
+    n_ascii += n_ascii & 1  # of a range that goes on
+    for at in range(start, text.n):
+        code_point = char_at(text, at)
+        if code_point >= ASCII_END:
+            if is_member(edges, n, code_point):
+                return at
+        elif n_ascii and is_member(edges, n_ascii, code_point):
             return at
     return NOT_FOUND
 
 
-def first_member(str text not None, const int32_t[::1] edges not None):
-    """The place of the first member of a class, or -1."""
+def first_member(
+    str text not None, const int32_t[::1] edges not None, Py_ssize_t start=0
+):
+    """The place of the first member of a class from `start`, 0 or more, on; or -1."""
     cdef Characters characters = characters_of(text)
     if edges.shape[0] == 0:
         return NOT_FOUND
-    return find_member(&characters, &edges[0], edges.shape[0])
+    return find_member(&characters, &edges[0], edges.shape[0], start)
 
 
 def change_members(str text not None, const int32_t[::1] edges not None, str instead):
@@ -55,7 +68,7 @@ def change_members(str text not None, const int32_t[::1] edges not None, str ins
     cdef uint32_t code_point
     if edges.shape[0] == 0:
         return text
-    first = find_member(&characters, &edges[0], edges.shape[0])
+    first = find_member(&characters, &edges[0], edges.shape[0], 0)
     if first == NOT_FOUND:
         return text
     out = <uint32_t*> malloc((characters.n * most + 1) * sizeof(uint32_t))

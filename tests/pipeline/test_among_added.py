@@ -3,6 +3,7 @@
 import random
 from array import array
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,13 +12,14 @@ import pytest
 import cutline
 from cutline import TokenChunker
 from cutline.counting import few_slices
+from cutline.counting.cutting import split_by_counting
 from cutline.kernels.breaks.added_breaks import AddedSums
 from cutline.kernels.breaks.breaks import CHARACTER
 from cutline.kernels.breaks.few_breaks import cut_few_at_breaks
 from cutline.kernels.encode.among_added import AmongAdded
 from cutline.pipeline.few_counter import AddedCounter
 from tests.conftest import short_or_long
-from tests.words.test_overlaps import check_breaks, check_tokens
+from tests.words.test_overlaps import OnlyCounts, check_breaks, check_tokens, outcome
 
 tokenizers = pytest.importorskip("tokenizers", reason="the oracle of these tests")
 families = pytest.importorskip("tests.pipeline.families")
@@ -136,6 +138,25 @@ def test_tokens_that_look_around_them_are_left_to_others(
             assert encoding._pipeline.among_added(encoding, text) is None
         assert encoding.count(text) == expected(tokenizer, text)
         check_tokens(rng, encoding, text)
+
+
+@pytest.mark.parametrize("flags", [{"lstrip": True}, {"single_word": True}, {"special": True}])
+def test_a_token_that_begins_with_another_that_may_not_count(flags: dict[str, bool]) -> None:
+    # What is left of the longer one costs nothing: `a`s that go on with `x`, or stripped blanks.
+    alphabet = sorted(tokenizers.pre_tokenizers.ByteLevel.alphabet())
+    vocab = {letter: number for number, letter in enumerate([*alphabet, "xa", "xaa"])}
+    tokenizer = tokenizers.Tokenizer(tokenizers.models.BPE(vocab, [("x", "a"), ("xa", "a")]))
+    tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
+    (tokenizer.add_special_tokens if "special" in flags else tokenizer.add_tokens)(
+        [tokenizers.AddedToken("aa", normalized=False, **flags)]
+    )
+    tokenizer.add_tokens([tokenizers.AddedToken("aaab", normalized=False)])
+    encoding = cutline.Encoding.from_tokenizers(tokenizer)
+    for text in ("zzxaaab zz " * 900, "zz-- \t \taaab zz " * 600):
+        counts = partial(OnlyCounts, encoding)
+        for size in range(1000, 1012):
+            slow = outcome(split_by_counting, counts, text, size, 0, None)
+            assert outcome(encoding.split, text, size) == slow, size
 
 
 def test_texts_that_a_step_changes_are_left_to_others() -> None:

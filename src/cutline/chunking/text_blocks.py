@@ -49,7 +49,7 @@ CutBlock = Callable[[list[str]], "list[list[Chunk] | None]"]
 """From plain strs to the chunks of each; None: that takes another way, or has an error."""
 
 # What was worked out for the rules of a chunker, and its encoding.
-_KNOWN: Final = WeakKeyDictionary[Rules, "tuple[TokenCounter, Callable[[], CutBlock] | None]"]()
+_KNOWN: Final = WeakKeyDictionary[Rules, "tuple[TokenCounter, CutBlock | None]"]()
 
 CutStretches = Callable[[str, memoryview, int, str], "tuple[list[Chunk], int]"]
 """From a text, the places between its stretches, the index of the first chunk and the name of each
@@ -84,27 +84,27 @@ def cuts_at_breaks(encoding: TokenCounter, rules: Rules) -> CutBlock | None:
     known = _KNOWN.get(rules)
     if known is None or known[0] is not encoding:
         known = _KNOWN[rules] = encoding, _way_at_breaks(encoding, rules)
-    return None if known[1] is None else known[1]()
+    return known[1]
 
 
-def _way_at_breaks(encoding: TokenCounter, rules: Rules) -> Callable[[], CutBlock] | None:
+def _way_at_breaks(encoding: TokenCounter, rules: Rules) -> CutBlock | None:
     if rules.never_across is not None or not (rules.is_plain and rules.are_known):
         return None
     names, make = _names(rules), _cutter_of(encoding, rules)
     if make is not None:
-        return partial(_while_it_pays, partial(_chunk_block, make, names))
+        return _while_it_pays(partial(_chunk_block, make, names))
     if type(encoding) is not Encoding or rules.stable or rules.also_fits:
         return None
     found = encoding._text_cutter(
         rules.chunk_size, float(rules.min_fill), _kinds(rules), overlap_of(rules)
     )
-    return None if found is None else partial(_by_cutter, *found, names)
+    return None if found is None else _by_cutter(*found, names)
 
 
 def _by_cutter(
     make: Callable[[], TextCutter], takes: Callable[[str], bool], names: tuple[str, ...]
 ) -> CutBlock:
-    return _where_taken(takes, _while_it_pays(partial(_chunk_block, make, names)))
+    return _while_it_pays(_where_taken(takes, partial(_chunk_block, make, names)))
 
 
 def cuts_stretches(encoding: TokenCounter, rules: Rules) -> CutStretches | None:
@@ -160,16 +160,20 @@ def _where_taken(takes: Callable[[str], bool], cut_block: CutBlock) -> CutBlock:
 
 
 def _while_it_pays(cut_block: CutBlock) -> CutBlock:
-    """Leave all texts to another way once many had to take it: those are indexed twice."""
-    tried = lost = 0  # characters; threads may miss some
+    """Leave texts to another way while many had to take it: these are looked at twice.
+
+    It is tried again now and then.
+    """
+    seen = lost = 0  # characters; threads may miss some
 
     def cut(texts: list[str]) -> list[list[Chunk] | None]:
-        nonlocal tried, lost
-        if lost > _LOST_CHARACTERS + tried // 8:
+        nonlocal seen, lost
+        seen += sum(map(len, texts))
+        if lost > _LOST_CHARACTERS + seen // 8:
             return [None] * len(texts)
         found = cut_block(texts)
-        tried += sum(map(len, texts))
-        lost += sum(len(text) for text, one in zip(texts, found, strict=True) if one is None)
+        if None in found:
+            lost += sum(len(text) for text, one in zip(texts, found, strict=True) if one is None)
         return found
 
     return cut

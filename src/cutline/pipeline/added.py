@@ -105,10 +105,29 @@ class AddedFinder:
 
     @cached_property
     def surest(self) -> int:
-        """The fewest characters of any token, so many of which begin with a token."""
+        """The fewest characters so many of which, of any plain token, begin with a plain token.
+
+        That is with the longest token there, whether it counts or not.
+        """
         texts = sorted(filter(None, self._by_text), key=len)
-        begins = (next(len(one) for one in texts if text.startswith(one)) for text in texts)
-        return max(begins, default=0)
+        plain = {text for text in texts if _is_plain(self._by_text[text])}
+
+        def least(token: str) -> int:
+            begins = [text for text in texts if token.startswith(text)]
+            others = [place for place, text in enumerate(begins) if text not in plain]
+            return len(begins[others[-1] + 1 if others else 0])
+
+        return max(map(least, plain), default=0)
+
+    @cached_property
+    def strips_right(self) -> bool:
+        """Whether a token strips what is after it."""
+        return any(token.rstrip for token in self._by_text.values())
+
+    @cached_property
+    def has_spaces(self) -> bool:
+        """Whether there is white space in a token."""
+        return any(space in text for text in self._by_text for space in SPACE)
 
     @cached_property
     def _are_plain(self) -> bool:

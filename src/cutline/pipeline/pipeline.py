@@ -15,7 +15,6 @@ from cutline.checks import plain_text
 from cutline.counting.till_limit import is_sure_to_exceed
 from cutline.kernels.words.splitting import count_pieces
 from cutline.normalizing import (
-    SPACE,
     Form,
     Lead,
     Lower,
@@ -268,13 +267,10 @@ class Pipeline:
             return None
         if in_normalized and self.spec.prefix_first:
             return None
-        ordinary = (raw if in_raw else normalized).texts.values()
+        ordinary = raw if in_raw else normalized
         finder = self.finder_of_raw if in_raw else self.finder_of_normalized
         # What a token strips could be the start of the next one.
-        strips = any(token.rstrip for token in ordinary)
-        if strips and any(space in found for found in finder.texts for space in SPACE):
-            return None
-        return finder
+        return None if ordinary.strips_right and finder.has_spaces else finder
 
     @cached_property
     def spells(self) -> bool:

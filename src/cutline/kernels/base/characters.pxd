@@ -32,6 +32,16 @@ cdef inline Characters characters_of(str text):
     return characters
 
 
+cdef inline Characters slice_of(
+    const Characters* text, Py_ssize_t start, Py_ssize_t end
+) noexcept nogil:
+    """The characters of text[start:end]."""
+    cdef Characters part = text[0]
+    part.data = <const char*> text.data + start * text.kind
+    part.n = end - start
+    return part
+
+
 cdef inline uint32_t char_at(const Characters* text, Py_ssize_t at) noexcept nogil:
     if text.kind == 1:
         return (<const uint8_t*> text.data)[at]

@@ -6,7 +6,7 @@ Guarded by tests/pipeline/test_among_added.py.
 cimport cython
 from cpython.exc cimport PyErr_SetObject
 
-from cutline.kernels.base.characters cimport Characters
+from cutline.kernels.base.characters cimport Characters, slice_of
 from cutline.kernels.base.common cimport (
     INTERRUPTED, NOT_FOUND, UNKNOWN, characters_in, int64_t, uint8_t,
 )
@@ -163,7 +163,7 @@ cdef class AddedCut(FewCut):
         self, Py_ssize_t start, Py_ssize_t end, Py_ssize_t n
     ) noexcept nogil:
         """The same of a slice without added tokens."""
-        cdef Characters part = self.part(start, end)
+        cdef Characters part = slice_of(self.text, start, end)
         cdef const uint8_t* utf8 = NULL
         cdef Py_ssize_t n_bytes
         cdef Cut cut

@@ -35,7 +35,6 @@ cdef class FewCut(CountedCut):
     cdef Py_ssize_t first       # the number of its first start; that of all, if it has none
     cdef Py_ssize_t head        # the tokens before that; 0, if there is none
     cdef void begin_text(self) noexcept nogil
-    cdef Characters part(self, Py_ssize_t start, Py_ssize_t end) noexcept nogil
     cdef Py_ssize_t count(self, Py_ssize_t start, Py_ssize_t end, bint leads) noexcept nogil
     cdef Py_ssize_t longest_alone(
         self, Py_ssize_t start, Py_ssize_t end, Py_ssize_t n, bint leads

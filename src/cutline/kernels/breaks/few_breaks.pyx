@@ -159,13 +159,6 @@ cdef class FewCut(CountedCut):
         self.asked = NOT_FOUND
         self.first = 0
 
-    cdef Characters part(self, Py_ssize_t start, Py_ssize_t end) noexcept nogil:
-        """The characters of a slice."""
-        cdef Characters part = self.text[0]
-        part.data = <const uint8_t*> part.data + start * part.kind
-        part.n = end - start
-        return part
-
     cdef Py_ssize_t count(self, Py_ssize_t start, Py_ssize_t end, bint leads) noexcept nogil:
         """Count the tokens of a slice, with what is put before texts or without; or a status."""
         return UNKNOWN

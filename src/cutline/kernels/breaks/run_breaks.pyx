@@ -10,7 +10,7 @@ from libc.stdlib cimport free
 
 from cutline.kernels.base.utf8 import has_surrogates
 
-from cutline.kernels.base.characters cimport Characters, char_at
+from cutline.kernels.base.characters cimport Characters, char_at, slice_of
 from cutline.kernels.base.chunks cimport Rows
 from cutline.kernels.base.common cimport (
     INTERRUPTED, NO_LIMIT, NO_MEMORY, NOT_FOUND, grow, uint8_t, uint32_t, uint64_t,
@@ -104,7 +104,7 @@ cdef class RunCut(FewCut):
 
     cdef Py_ssize_t count(self, Py_ssize_t start, Py_ssize_t end, bint leads) noexcept nogil:
         cdef EncoderState* state = &self.owned.state
-        cdef Characters part = self.part(start, end)
+        cdef Characters part = slice_of(self.text, start, end)
         cdef Separators separators = self.separators[0]
         cdef PartKey key
         cdef Py_ssize_t tokens
@@ -128,7 +128,7 @@ cdef class RunCut(FewCut):
         self, Py_ssize_t start, Py_ssize_t end, Py_ssize_t n, bint leads
     ) noexcept nogil:
         cdef const Spelling* spelling = &self.rules.spelling
-        cdef Characters part = self.part(start, end)
+        cdef Characters part = slice_of(self.text, start, end)
         cdef Py_ssize_t written = 0, width
         cdef Cut cut
         cdef uint8_t character[CHARACTER_BYTES]

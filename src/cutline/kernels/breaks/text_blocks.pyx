@@ -8,7 +8,7 @@ Guarded by tests/chunking/test_batches.py.
 
 from cutline.kernels.base.memory import zeroed_numbers
 
-from cutline.kernels.base.characters cimport Characters, characters_of
+from cutline.kernels.base.characters cimport Characters, characters_of, slice_of
 from cutline.kernels.base.common cimport INTERRUPTED, NOT_FOUND, int64_t, memset
 from cutline.kernels.base.signals cimport Watch, is_interrupted, raise_pending
 from cutline.kernels.breaks.overlaps cimport Cutting, free_starts, next_row, work_of
@@ -124,7 +124,7 @@ def chunk_stretches(
     """
     cdef Py_ssize_t n = max(places.shape[0] - 1, 0), at = 0, count = 0, row
     cdef OwnedRows owned = OwnedRows()
-    cdef Characters whole = characters_of(text), stretch = whole
+    cdef Characters whole = characters_of(text), stretch
     cdef Watch watch
     memset(&watch, 0, sizeof(watch))
     watch.is_on = True
@@ -134,8 +134,7 @@ def chunk_stretches(
             if is_interrupted(&watch, LEAST_WORK):
                 count = INTERRUPTED
                 break
-            stretch.data = <const char*> whole.data + places[at] * whole.kind
-            stretch.n = places[at + 1] - places[at]
+            stretch = slice_of(&whole, places[at], places[at + 1])
             count = cutter.cut(0, &stretch, &owned.rows)
             if count < 0:
                 break

@@ -16,7 +16,6 @@ cdef class AmongAdded:
     cdef Py_ssize_t shortest, surest
     cdef RunRules rules
     cdef Separators separators
-    cdef Characters part(self, Py_ssize_t start, Py_ssize_t end) noexcept nogil
     cdef Py_ssize_t first_after(self, Py_ssize_t at) noexcept nogil
     cdef Py_ssize_t count_between(
         self, OwnedState owned, Source* source, Py_ssize_t start, Py_ssize_t end

@@ -9,7 +9,7 @@ from cython cimport auto_pickle
 
 from cutline.kernels.base.memory import zeroed_numbers
 
-from cutline.kernels.base.characters cimport characters_of
+from cutline.kernels.base.characters cimport characters_of, slice_of
 from cutline.kernels.base.common cimport INTERRUPTED, NO_LIMIT, NO_MEMORY, NOT_FOUND, UNKNOWN, int64_t
 from cutline.kernels.base.signals cimport raise_pending
 from cutline.kernels.encode.run_counts cimport RunRules, count_by_runs
@@ -87,13 +87,6 @@ cdef class AmongAdded:
             raise MemoryError(f"no memory for the tokens of {self.text.n} characters of text")
         return counts.base
 
-    cdef Characters part(self, Py_ssize_t start, Py_ssize_t end) noexcept nogil:
-        """The characters of a slice."""
-        cdef Characters part = self.text
-        part.data = <const char*> part.data + start * part.kind
-        part.n = end - start
-        return part
-
     cdef Py_ssize_t first_after(self, Py_ssize_t at) noexcept nogil:
         """The number of the first added token that ends after a place; that of all, if none does."""
         cdef Py_ssize_t low = 0, high = self.spans.shape[0], middle
@@ -112,7 +105,7 @@ cdef class AmongAdded:
         cdef Characters part
         if start == end:
             return 0
-        part = self.part(start, end)
+        part = slice_of(&self.text, start, end)
         if self.rules is not None:
             return count_by_runs(
                 &self.encoder.tables.bpe, source, &owned.state, &self.separators,

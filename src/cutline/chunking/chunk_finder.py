@@ -22,7 +22,6 @@ from cutline.chunking.rules import Rules
 from cutline.chunking.stretch import END, Stretch
 from cutline.chunks import Chunk, too_large
 from cutline.counting import IntervalCounter
-from cutline.counting.few_slices import FewSlices
 from cutline.encoding import Encoding
 from cutline.errors import BudgetError
 from cutline.kernels.base.chunks import make_chunk
@@ -109,7 +108,7 @@ class ChunkFinder:
             rules.counts_slices
             and is_alone
             and sending is None
-            and isinstance(counter, IntervalCounter | FewSlices)
+            and (isinstance(counter, IntervalCounter) or cuts_at_breaks(counter))
             and rules.are_known
         ):
             self._plain = PlainFinder(text, counter, (), rules, offset, end_name, outline=outline)

@@ -16,10 +16,8 @@ from typing import TYPE_CHECKING, TypeGuard
 from cutline.chunking.chunk_run import ChunkRun
 from cutline.chunking.rules import ENDLESS, Rules
 from cutline.counting import IntervalCounter
-from cutline.counting.break_cuts import BreakCuts, CutsAtBreaks
-from cutline.counting.few_slices import LEAST_TOKENS, FewSlices
-from cutline.kernels.breaks.best_break import cut_at_breaks
-from cutline.kernels.breaks.outlined import cut_at_places
+from cutline.counting.break_cuts import BreakCuts, CutsAtBreaks, cut_indexed
+from cutline.counting.few_slices import LEAST_TOKENS
 from cutline.kernels.breaks.overlaps import Overlap
 from cutline.protocols import SliceCounter
 
@@ -74,9 +72,8 @@ class PlainFinder:
         offset: the text's offset in the source.
         end: the name of the boundary at the end of the last chunk.
         sending: what is sent for a slice, with nothing after it; None: the slice alone.
-        outline: the text's structure, if it has one: for an `IntervalCounter` or `FewSlices`
-            and levels that all are known, with nothing else that limits a chunk, and not for
-            `stable`.
+        outline: the text's structure, if it has one: for levels that all are known, with nothing
+            else that limits a chunk, and not for `stable`.
     """
 
     def __init__(
@@ -166,26 +163,13 @@ class PlainFinder:
         """
         counter, sending, more = self._counter, self._sending, dict[int, int]()
         renew = None if sending is None else partial(sending.limits_from, more)
-        if self._outline is not None and isinstance(counter, FewSlices):
-            rows = counter.cut_at_places(
-                self._outline.places, floor, until, self._size, self._min_fill, self._kinds
-            )
-            return rows, _NOWHERE
-        if self._outline is not None and isinstance(counter, IntervalCounter):
-            rows = cut_at_places(
-                counter, self._outline.places, start, floor, until, self._size, self._min_fill,
-                self._kinds, self._overlap,
-            )  # fmt: skip
-            return rows, _NOWHERE
+        asked = BreakCuts(
+            start, floor, until, self._size, self._min_fill, self._kinds, self._overlap, renew,
+            None if self._outline is None else self._outline.places,
+        )  # fmt: skip
         if isinstance(counter, IntervalCounter):
-            rows, fit_end = cut_at_breaks(
-                counter, start, floor, until, self._size, self._min_fill, self._kinds,
-                self._stable, self._others, renew, self._overlap,
-            )  # fmt: skip
+            rows, fit_end = cut_indexed(counter, asked, self._stable, self._others)
         else:
-            asked = BreakCuts(
-                start, floor, until, self._size, self._min_fill, self._kinds, self._overlap, renew
-            )
             rows, fit_end = counter.cut_at_breaks(asked)
         if sending is not None:
             sent.extend(

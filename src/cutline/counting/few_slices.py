@@ -3,15 +3,12 @@
 Source: docs/counting.md, "Few slices".
 """
 
-from array import array
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 
 from cutline.checks import utf8_of
-from cutline.counting.break_cuts import BreakCuts
+from cutline.counting.break_cuts import BreakCuts, cut_indexed
 from cutline.counting.intervals import IntervalCounter
-from cutline.kernels.breaks.best_break import cut_at_breaks
-from cutline.kernels.breaks.outlined import Places, cut_at_places, cut_pieces_at_places
 from cutline.kernels.breaks.piece_breaks import PieceSums, count_pieces, cut_pieces_at_breaks
 from cutline.text_encoder import TextEncoder
 
@@ -77,27 +74,13 @@ class FewSlices:
 
     def cut_at_breaks(self, asked: BreakCuts) -> tuple[memoryview, int]:
         """Cut at the last breaks that fit; see `kernels/breaks/piece_breaks`."""
-        _, floor, until, n, min_fill, kinds, overlap, renew = asked
-        assert overlap is None
-        assert renew is None
+        assert asked.overlap is None
+        assert asked.renew is None
         if self._sums.are_known:
-            rows, fit_end = cut_pieces_at_breaks(self._sums, floor, until, n, min_fill, kinds)
+            rows, fit_end = cut_pieces_at_breaks(
+                self._sums, asked.floor, asked.until, asked.n, asked.min_fill, asked.kinds,
+                asked.places,
+            )  # fmt: skip
             if rows or self._sums.are_known:
                 return rows, fit_end
-        return cut_at_breaks(self._all, floor, floor, until, n, min_fill, kinds, stable=False)
-
-    def cut_at_places(
-        self,
-        places: Places,
-        floor: int,
-        until: int,
-        n: int,
-        min_fill: float,
-        kinds: "array[int]",
-    ) -> memoryview:
-        """Cut at the last places and breaks that fit; see `kernels/breaks/outlined`."""
-        if self._sums.are_known:
-            rows = cut_pieces_at_places(self._sums, places, floor, until, n, min_fill, kinds)
-            if rows or self._sums.are_known:
-                return rows
-        return cut_at_places(self._all, places, floor, floor, until, n, min_fill, kinds)
+        return cut_indexed(self._all, asked)

@@ -19,7 +19,6 @@ cdef class CountedCut(Cutting):
     cdef Py_ssize_t floor       # where it adds text, for who counts by `longest_nearby`
 
     cdef object limit_chunks(self, Py_ssize_t n, double min_fill, const int[::1] kinds, renew)
-    cdef object found_rows(self, object rows, Py_ssize_t status)
     cdef Py_ssize_t fits_within(self, Py_ssize_t start, Py_ssize_t end) noexcept nogil
     cdef void pass_to(self, Py_ssize_t start) noexcept nogil
     cdef Py_ssize_t least_tokens(self, Py_ssize_t start) noexcept nogil

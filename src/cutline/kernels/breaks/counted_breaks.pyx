@@ -5,7 +5,7 @@ Guarded by tests/words/test_encoding.py.
 
 from libc.math cimport ceil
 
-from cutline.kernels.base.common cimport NO_MEMORY, NOT_FOUND, UNKNOWN
+from cutline.kernels.base.common cimport NOT_FOUND, UNKNOWN
 from cutline.kernels.breaks.breaks cimport GRAPHEME, SENTENCE, last_break, need_kind
 from cutline.kernels.breaks.overlaps cimport ADDS_NOTHING
 from cutline.kernels.breaks.wrapping cimport LINES
@@ -48,18 +48,12 @@ cdef class CountedCut(Cutting):
             return tokens
         return 1 if tokens <= most else 0
 
-    cdef object found_rows(self, object rows, Py_ssize_t status):
-        """What cutting at breaks returns: rows, and the longest end of the chunk after them or -1."""
-        if status == NO_MEMORY:
-            raise MemoryError("no memory for the tokens of a chunk")
-        return rows, self.longest if status == NOT_FOUND else NOT_FOUND
-
     cdef void pass_to(self, Py_ssize_t start) noexcept nogil:
         """A chunk begins here: no slice is asked for after this that begins before."""
 
     cdef Py_ssize_t fits_within(self, Py_ssize_t start, Py_ssize_t end) noexcept nogil:
         """Whether a slice has at most `most` tokens, however long it is: 1, 0 or a status."""
-        return self.fits_to(start, end, self.most)
+        return CountedCut.fits_to(self, start, end, self.most)
 
     cdef Py_ssize_t longest_fit(self, Py_ssize_t start) noexcept nogil:
         """The greatest end of a slice that has at most `most` tokens, or a status."""

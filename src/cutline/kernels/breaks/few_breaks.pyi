@@ -2,6 +2,7 @@ from array import array
 from collections.abc import Callable, Sequence
 from typing import Any, Self
 
+from cutline.kernels.breaks.outlined import Places
 from cutline.kernels.breaks.overlaps import Overlap
 from cutline.kernels.encode.encoder import Encoder
 
@@ -20,6 +21,7 @@ def cut_few_at_breaks(
     kinds: array[int],
     overlap: Overlap | None = None,
     renew: Callable[[int], Sequence[tuple[int, int]] | None] | None = None,
+    places: Places | None = None,
 ) -> tuple[memoryview, int]: ...
 
 class FewCut:

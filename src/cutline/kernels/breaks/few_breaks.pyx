@@ -14,7 +14,8 @@ from libc.stdlib cimport free
 from cutline.kernels.base.characters cimport Characters, characters_of
 from cutline.kernels.base.common cimport INTERRUPTED, NO_LIMIT, NO_MEMORY, NOT_FOUND, UNKNOWN
 from cutline.kernels.base.signals cimport raise_pending
-from cutline.kernels.breaks.overlaps cimport Overlap, cut_rows
+from cutline.kernels.breaks.outlined cimport Places, cut_counted
+from cutline.kernels.breaks.overlaps cimport Overlap
 from cutline.kernels.cut.longest_fit cimport begin_search, free_search
 from cutline.kernels.encode.encoder cimport utf8_data
 from cutline.kernels.encode.few_starts cimport FewStart
@@ -26,12 +27,14 @@ cdef enum:
 
 def cut_few_at_breaks(
     FewSums sums not None, Py_ssize_t start, Py_ssize_t floor, Py_ssize_t until, Py_ssize_t n,
-    double min_fill, const int[::1] kinds not None, Overlap overlap=None, renew=None
+    double min_fill, const int[::1] kinds not None, Overlap overlap=None, renew=None,
+    Places places=None
 ):
     """Cut at the last breaks that fit, while they fill chunks: see `cut_at_breaks`.
 
     Args:
         sums: are known.
+        places: of the text; None: there are none. See `cut_at_places`.
 
     Returns:
         int64, four of each chunk, at most so many; and the longest end of the chunk after them,
@@ -40,13 +43,9 @@ def cut_few_at_breaks(
     cdef FewCut cut = sums.begin_cut()
     cut.limit_chunks(n, min_fill, kinds, renew)
     try:
-        rows, status = cut_rows(
-            cut, &sums.text, overlap, start, floor, until, renew is not None
-        )
+        return cut_counted(cut, places, overlap, start, floor, until)
     finally:
         sums.encoder.release(cut.owned)
-    rows, longest = cut.found_rows(rows, status)
-    return rows, longest if overlap is None else NOT_FOUND
 
 
 @auto_pickle(False)

@@ -2,7 +2,6 @@ from array import array
 from typing import Self
 
 from cutline.kernels.breaks.overlaps import Overlap
-from cutline.kernels.breaks.piece_breaks import PieceSums
 from cutline.kernels.index.interval import Intervals
 
 class Places:
@@ -18,13 +17,4 @@ def cut_at_places(
     min_fill: float,
     kinds: array[int],
     overlap: Overlap | None = None,
-) -> memoryview: ...
-def cut_pieces_at_places(
-    sums: PieceSums,
-    places: Places,
-    start: int,
-    until: int,
-    n: int,
-    min_fill: float,
-    kinds: array[int],
 ) -> memoryview: ...

@@ -19,10 +19,9 @@ from cutline.kernels.breaks.best_break cimport (
     DOES_NOT, FITS, Break, Limit, LimitEnd, begin_limit_to, fits, give_back, last_place,
     limit_fits_to, longest_nearby, take_limit, tokens_within,
 )
-from cutline.kernels.breaks.breaks cimport GRAPHEME, last_break, need_kind
+from cutline.kernels.breaks.breaks cimport GRAPHEME, last_break
 from cutline.kernels.breaks.counted_breaks cimport CountedCut
 from cutline.kernels.breaks.overlaps cimport ADDS_NOTHING, Cutting, Overlap, cut_rows
-from cutline.kernels.breaks.piece_breaks cimport PieceSums
 from cutline.kernels.breaks.wrapping cimport LINES
 from cutline.kernels.index.bitmaps cimport RankBitmaps, last_bit
 from cutline.kernels.index.interval cimport Intervals
@@ -50,12 +49,6 @@ cdef class Places:
         starts: of the units, which are sorted by (start, -end), and nest or are disjoint.
         ends: of the units.
     """
-
-    cdef RankBitmaps* levels
-    cdef int n_levels
-    cdef const int64_t[::1] starts, ends
-    cdef int64_t[::1] outer     # the place of the unit that most closely encloses each, or -1
-    cdef int64_t end            # of the last unit
 
     def __cinit__(
         self, list bitmaps not None, const int64_t[::1] starts not None,
@@ -141,43 +134,40 @@ def cut_at_places(
         chunk takes a longer search.
     """
     cdef LimitCounts counts = LimitCounts()
-    cdef PlaceCut cut
     counts.text = &counter.index.text
-    counts.most = n
-    cut = PlaceCut(counts, places, min_fill, kinds)
+    counts.limit_chunks(n, min_fill, kinds, None)
     _, owned = take_limit(&counts.limit, counter, n)
     try:
-        rows, status = cut_rows(cut, counts.text, overlap, start, floor, until, False)
+        rows, _ = cut_counted(counts, places, overlap, start, floor, until)
     finally:
         give_back(counter, owned)
-    return checked_rows(rows, status)
+    return rows
 
 
-def cut_pieces_at_places(
-    PieceSums sums not None, Places places not None, Py_ssize_t start, Py_ssize_t until,
-    Py_ssize_t n, double min_fill, const int[::1] kinds not None
+cdef tuple cut_counted(
+    CountedCut counts, Places places, Overlap overlap, Py_ssize_t start, Py_ssize_t floor,
+    Py_ssize_t until
 ):
-    """What `cut_at_places` finds where chunks share nothing, while the text is counted.
+    """Cut at the last places that fit, and breaks, by whatever counts slices.
 
     Args:
-        sums: are known; of the text.
-        places, start, until, n, min_fill, kinds: see `cut_at_places`.
+        counts: knows what chunks are like, by `limit_chunks`.
+        places: None: there are none; then see `cut_at_breaks`.
+        overlap, start, floor, until: see `cut_at_places`.
+
+    Returns:
+        What `cut_at_places` does; and the longest end of the chunk after these, which takes another
+        kind of boundary, or -1: only where there are no places.
     """
-    cdef PlaceCut cut
-    sums.most = n
-    cut = PlaceCut(sums, places, min_fill, kinds)
-    sums.begin()
-    try:
-        rows, status = cut_rows(cut, sums.text, None, start, start, until, False)
-    finally:
-        sums.end()
-    return checked_rows(rows, status)
-
-
-cdef object checked_rows(object rows, Py_ssize_t status):
+    cdef Cutting cut = counts if places is None else PlaceCut(counts, places)
+    rows, status = cut_rows(
+        cut, counts.text, overlap, start, floor, until, counts.renew is not None
+    )
     if status == NO_MEMORY:
-        raise MemoryError("no memory for the units of a chunk, or for where it may start")
-    return rows
+        raise MemoryError("no memory for the places that a chunk may start or end at")
+    if status == NOT_FOUND and places is None and overlap is None:
+        return rows, counts.longest
+    return rows, NOT_FOUND
 
 
 @cython.internal
@@ -226,23 +216,16 @@ cdef class PlaceCut(Cutting):
     """A text that is cut at places.
 
     Args:
-        counts: counts the text's slices; `text` and `most` are set.
-        places, min_fill, kinds: see `cut_at_places`.
+        counts: counts the text's slices, and knows what chunks are like; nothing limits them anew.
+        places: see `cut_at_places`.
     """
 
     cdef CountedCut counts
     cdef Places places
     cdef Units units
-    cdef double min_fill
-    cdef const int[::1] kinds
 
-    def __cinit__(
-        self, CountedCut counts not None, Places places not None, double min_fill,
-        const int[::1] kinds not None
-    ):
+    def __cinit__(self, CountedCut counts not None, Places places not None):
         cdef int place
-        for place in range(kinds.shape[0]):
-            need_kind(kinds[place])
         for place in range(places.n_levels):
             if counts.text.n >= 64 * places.levels[place].n_blocks:
                 raise ValueError(f"a level has fewer places than the text of {counts.text.n}")
@@ -250,8 +233,6 @@ cdef class PlaceCut(Cutting):
             raise ValueError(f"a unit ends at {places.end}, after the text of {counts.text.n}")
         self.counts = counts
         self.places = places
-        self.min_fill = min_fill
-        self.kinds = kinds
         self.units.after = places.starts.shape[0]
 
     def __dealloc__(self):
@@ -264,7 +245,8 @@ cdef class PlaceCut(Cutting):
         self.counts.pass_to(start)
         self.counts.floor = floor
         found = best_place(
-            self.counts, self.places, &self.units, start, floor, self.min_fill, self.kinds
+            self.counts, self.places, &self.units, start, floor, self.counts.min_fill,
+            self.counts.kinds,
         )
         row[1] = found.end
         row[2] = found.tokens

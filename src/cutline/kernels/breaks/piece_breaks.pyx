@@ -17,7 +17,7 @@ from cutline.kernels.base.common cimport (
 )
 from cutline.kernels.base.signals cimport is_interrupted, raise_pending
 from cutline.kernels.breaks.counted_breaks cimport CountedCut
-from cutline.kernels.breaks.overlaps cimport cut_rows
+from cutline.kernels.breaks.outlined cimport Places, cut_counted
 from cutline.kernels.cut.longest_fit cimport (
     Cut, begin_search, free_search, longest_fitting_prefix,
 )
@@ -46,13 +46,14 @@ cdef Py_ssize_t longest_piece(const Batch* batch) noexcept nogil:
 
 def cut_pieces_at_breaks(
     PieceSums sums not None, Py_ssize_t start, Py_ssize_t until, Py_ssize_t n, double min_fill,
-    const int[::1] kinds not None
+    const int[::1] kinds not None, Places places=None
 ):
     """Cut at the last breaks that fit, while they fill chunks, which share nothing: see
     `cut_at_breaks`.
 
     Args:
         sums: are known.
+        places: of the text; None: there are none. See `cut_at_places`.
 
     Returns:
         int64, four of each chunk, at most so many; and the longest end of the chunk after them,
@@ -61,10 +62,9 @@ def cut_pieces_at_breaks(
     sums.limit_chunks(n, min_fill, kinds, None)
     sums.begin()
     try:
-        rows, status = cut_rows(sums, &sums.characters, None, start, start, until, False)
+        return cut_counted(sums, places, None, start, start, until)
     finally:
         sums.end()
-    return sums.found_rows(rows, status)
 
 
 def count_pieces(PieceSums sums not None, Py_ssize_t start, Py_ssize_t end):

@@ -2,6 +2,7 @@ from array import array
 from collections.abc import Callable, Sequence
 
 from cutline.kernels.base.spelling import SpelledPlaces
+from cutline.kernels.breaks.outlined import Places
 from cutline.kernels.breaks.overlaps import Overlap
 from cutline.kernels.index.first_words import FirstWords
 from cutline.kernels.index.interval import Intervals
@@ -9,7 +10,7 @@ from cutline.kernels.index.interval import Intervals
 def cut_spelled_at_breaks(
     counter: Intervals,
     text: str,
-    places: SpelledPlaces | None,
+    spelled: SpelledPlaces | None,
     first_words: FirstWords | None,
     start: int,
     floor: int,
@@ -19,4 +20,5 @@ def cut_spelled_at_breaks(
     kinds: array[int],
     overlap: Overlap | None = None,
     renew: Callable[[int], Sequence[tuple[int, int]] | None] | None = None,
+    places: Places | None = None,
 ) -> tuple[memoryview, int]: ...

@@ -9,13 +9,14 @@ Guarded by tests/chunking/test_spelled.py.
 cimport cython
 
 from cutline.kernels.base.characters cimport Characters, characters_of
-from cutline.kernels.base.common cimport NO_MEMORY, NOT_FOUND, UNKNOWN
+from cutline.kernels.base.common cimport NOT_FOUND, UNKNOWN
 from cutline.kernels.base.spelling cimport SpelledPlaces
 from cutline.kernels.breaks.best_break cimport (
     FITS, Limit, fits, give_back, last_place, take_limit, tokens_within,
 )
 from cutline.kernels.breaks.counted_breaks cimport CountedCut
-from cutline.kernels.breaks.overlaps cimport Overlap, cut_rows
+from cutline.kernels.breaks.outlined cimport Places, cut_counted
+from cutline.kernels.breaks.overlaps cimport Overlap
 from cutline.kernels.encode.batches cimport OwnedState
 from cutline.kernels.index.first_words cimport FirstWords
 from cutline.kernels.index.interval cimport Intervals
@@ -25,17 +26,18 @@ cdef enum:
 
 
 def cut_spelled_at_breaks(
-    Intervals counter not None, str text not None, SpelledPlaces places, FirstWords first_words,
+    Intervals counter not None, str text not None, SpelledPlaces spelled, FirstWords first_words,
     Py_ssize_t start, Py_ssize_t floor, Py_ssize_t until, Py_ssize_t n, double min_fill,
-    const int[::1] kinds not None, Overlap overlap=None, renew=None
+    const int[::1] kinds not None, Overlap overlap=None, renew=None, Places places=None
 ):
     """Cut at the last breaks that fit, while they fill chunks: see `cut_at_breaks`.
 
     Args:
         counter: of the changed text.
         text: as it was before.
-        places: where its characters are in the changed text; None: at the same place.
+        spelled: where its characters are in the changed text; None: at the same place.
         first_words: of the changed text; None: slices are those of the changed text.
+        places: of the text; None: there are none. See `cut_at_places`.
 
     Returns:
         int64, four of each chunk, at most so many; and the longest end of the chunk after them,
@@ -43,23 +45,18 @@ def cut_spelled_at_breaks(
     """
     cdef Characters characters = characters_of(text)
     cdef SpelledCut cut = SpelledCut(n, min_fill, kinds, renew)
-    if places is not None and places.n != characters.n:
-        raise ValueError(f"places of {characters.n} characters are needed, got {places.n}")
+    if spelled is not None and spelled.n != characters.n:
+        raise ValueError(f"places of {characters.n} characters are needed, got {spelled.n}")
     cut.text = &characters
     cut.n_changed = counter.index.text.n
-    cut.places = places
+    cut.places = spelled
     cut.first_words = first_words
     _, owned = take_limit(&cut.limit, counter, n)
     cut.owned = owned
     try:
-        rows, status = cut_rows(
-            cut, &characters, overlap, start, floor, until, renew is not None
-        )
+        return cut_counted(cut, places, overlap, start, floor, until)
     finally:
         give_back(counter, owned)
-    if status == NO_MEMORY:
-        raise MemoryError("no memory for the places that a chunk may start or end at")
-    return rows, cut.longest if overlap is None and status == NOT_FOUND else NOT_FOUND
 
 
 @cython.internal

@@ -2,6 +2,7 @@ from array import array
 from collections.abc import Callable, Sequence
 from typing import Self
 
+from cutline.kernels.breaks.outlined import Places
 from cutline.kernels.breaks.overlaps import Overlap
 from cutline.kernels.breaks.text_blocks import TextCutter
 from cutline.kernels.words.encoder import WordEncoder
@@ -17,6 +18,7 @@ def cut_words_at_breaks(
     kinds: array[int],
     overlap: Overlap | None = None,
     renew: Callable[[int], Sequence[tuple[int, int]] | None] | None = None,
+    places: Places | None = None,
 ) -> tuple[memoryview, int]: ...
 
 class WordTexts(TextCutter):

@@ -11,7 +11,8 @@ from cutline.kernels.base.characters cimport Characters
 from cutline.kernels.base.chunks cimport Rows
 from cutline.kernels.base.common cimport INTERRUPTED, NOT_FOUND, UNKNOWN, uint8_t
 from cutline.kernels.breaks.counted_breaks cimport CountedCut
-from cutline.kernels.breaks.overlaps cimport Overlap, cut_rows
+from cutline.kernels.breaks.outlined cimport Places, cut_counted
+from cutline.kernels.breaks.overlaps cimport Overlap
 from cutline.kernels.breaks.text_blocks cimport TextCutter
 from cutline.kernels.words.char_map cimport CharMap
 from cutline.kernels.words.encoder cimport WordEncoder
@@ -27,22 +28,23 @@ cdef enum:
 
 def cut_words_at_breaks(
     WordIntervals counter not None, Py_ssize_t start, Py_ssize_t floor, Py_ssize_t until,
-    Py_ssize_t n, double min_fill, const int[::1] kinds not None, Overlap overlap=None, renew=None
+    Py_ssize_t n, double min_fill, const int[::1] kinds not None, Overlap overlap=None, renew=None,
+    Places places=None
 ):
     """Cut at the last breaks that fit, while they fill chunks: see `cut_at_breaks`.
+
+    Args:
+        places: of the text; None: there are none. See `cut_at_places`.
 
     Returns:
         int64, four of each chunk, at most so many; and the longest end of the chunk after them,
         which takes another kind of boundary, or -1.
     """
     cdef WordCut cut = WordCut(counter, n, min_fill, kinds, renew)
-    rows, status = cut_rows(
-        cut, &counter.text, overlap, start, floor, until, renew is not None
-    )
-    if status < 0 and status not in (NOT_FOUND, UNKNOWN):
-        counter.encoder.check(status)
-    counter.encoder.release(cut.owned)
-    return rows, cut.longest if overlap is None and status == NOT_FOUND else NOT_FOUND
+    try:
+        return cut_counted(cut, places, overlap, start, floor, until)
+    finally:
+        counter.encoder.release(cut.owned)
 
 
 @cython.internal

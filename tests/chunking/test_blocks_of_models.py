@@ -24,7 +24,10 @@ characters = pytest.importorskip("tests.pipeline.characters")
 tokenizers_of = pytest.importorskip("tests.words.tokenizers_of")
 
 # Families of which a kernel takes many texts; they change others, and some have added tokens.
-BYTE_LEVEL = ["qwen 2.5", "gpt neox, olmo", "modernbert", "lower case", "decomposed", "whisper"]
+BYTE_LEVEL = [
+    *("qwen 2.5", "gpt neox, olmo", "modernbert", "lower case", "decomposed", "whisper"),
+    *("prefix space", "as bert normalizes", "compatible"),
+]
 # Normalizers by which most texts have characters that change one another.
 ENTANGLED = [
     "deberta, of transformers 5, lower case",

@@ -19,7 +19,10 @@ families = pytest.importorskip("tests.pipeline.families")
 characters = pytest.importorskip("tests.pipeline.characters")
 tokenizers_of = pytest.importorskip("tests.words.tokenizers_of")
 
-BYTE_LEVEL = ["qwen 2.5", "gpt neox, olmo", "modernbert", "precompiled", "whisper"]
+BYTE_LEVEL = [
+    *("qwen 2.5", "gpt neox, olmo", "modernbert", "precompiled", "whisper", "prefix space"),
+    "as bert normalizes",
+]
 # By them, most of these texts have characters that change one another.
 ENTANGLED = [
     "deberta, of transformers 5, lower case",

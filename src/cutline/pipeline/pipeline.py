@@ -330,7 +330,7 @@ class Pipeline:
 
     def _changed(self, text: str) -> str | None:
         """Return what becomes of a whole text without added tokens, if a kernel writes that."""
-        rules = self.images_for(text)
+        rules = self.images_for(text) if self.spec.normalizer else None
         return None if rules is None else rules.changed(text)
 
     @cached_property
@@ -416,7 +416,7 @@ class Pipeline:
         return None if self.changes_all else run_rules(self.spec)
 
     @cached_property
-    def _looks_for_changes(self) -> bool:
+    def looks_for_changes(self) -> bool:
         """Whether texts that do not change are found fast, and counted faster than by runs."""
         steps = self.spec.normalizer
         return self.spec.characters is None and all(isinstance(step, Form) for step in steps)
@@ -426,7 +426,7 @@ class Pipeline:
         rules = self.run_rules
         if rules is None or self.ordinary_of_raw.may_find(text):
             return -1
-        if self._looks_for_changes and not self.changes_after(text):
+        if self.looks_for_changes and not self.changes_after(text):
             return -1
         return encoder._count_runs(text, rules, at_start)
 

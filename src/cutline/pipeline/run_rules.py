@@ -39,7 +39,9 @@ def run_rules(spec: TokenizerSpec) -> RunRules | None:
         case [Replace(written, " "), *_]:
             return image_rules(steps, last, written, prefix, neighbours)
         case _:
-            return image_rules(steps, last, NO_CHARACTER, prefix, neighbours) if steps else None
+            if not steps and prefix == _NO_PREFIX:
+                return None
+            return image_rules(steps, last, NO_CHARACTER, prefix, neighbours)
     (blank,) = neighbours.classes_in(_BLANK).tolist()
     others = np.arange(neighbours.n_classes) != blank
     if not neighbours.is_alone(blank) or not neighbours.apart[others, blank].all():

@@ -61,19 +61,17 @@ def text_cutter(
 ) -> tuple[Callable[[], TextCutter], Callable[[str], bool]] | None:
     """Return what makes a cutter of many texts, and which of them it takes; None: none.
 
-    That is of those that are counted by runs; or else of those that stay as they are.
+    That is of those that are counted by runs, unless most stay as they are: then it is of these.
     """
     if pipeline.changes_all or not encoding._has_automaton:
         return None
     asks_few = overlap is None and n >= few_slices.LEAST_TOKENS
-    if pipeline.spec.characters is not None:
+    if pipeline.changes_starts or not pipeline.looks_for_changes:
         rules = pipeline.run_rules if asks_few else None
         if rules is None:
             return None
         by_runs = partial(RunTexts, encoding, few_slices.SHARE * n, rules, n, min_fill, kinds)
         return by_runs, partial(_is_counted_by_runs, pipeline, encoding)
-    if pipeline.changes_starts:
-        return None
     share = few_slices.COUNTED_AGAIN if asks_few else -1.0
     limits: list[tuple[Encoder | str, int]] = [(encoding, n)]
     make = partial(IndexedTexts, limits, min_fill, kinds, False, overlap, share)

@@ -96,7 +96,7 @@ def test_tokenizers_that_change_some_texts(name: str, n_blocks: int) -> None:
     rng = random.Random(name)
     encoding = cutline.Encoding.from_tokenizers(families.build(name))
     n_cut = sum(check_blocks(rng, encoding, texts_for(rng)) for _ in range(n_blocks))
-    assert n_cut > n_blocks / 2
+    assert n_cut > n_blocks / 8
 
 
 @short_or_long("n_blocks", 12, 300)

@@ -9,18 +9,19 @@ from __future__ import annotations
 
 import sys
 from abc import ABC, abstractmethod
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from operator import sub
+from operator import gt, sub
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeAlias
 
 from cutline.checks import checked_budget, checked_integer, plain_text
 from cutline.counting.appender import Appender
+from cutline.counting.recounted import RecountedAppender
 from cutline.errors import BudgetError, shown
 
 if TYPE_CHECKING:
     from cutline.counting.limits import Limit
-    from cutline.protocols import GrowsAtEnd, GrowsAtStart, TokenCounter
+    from cutline.protocols import GrowsAtEnd, GrowsAtStart, SliceCounter, TokenCounter
 
 __all__ = [
     "Boundary",
@@ -44,6 +45,9 @@ Spans: TypeAlias = Sequence[tuple[int, int]]
 LOOK_AHEAD = 64
 # Characters from a cut within which a boundary, and a safe start to find it from, are sought.
 WINDOW = 4096
+# Most texts have fewer.
+_CHARACTERS_A_TOKEN = 8
+_FEW = 256
 _CLUSTER, _WORD_EDGE = r"\X", r"(?w)\b"
 # After a line feed, and between a blank and an ASCII letter or digit: always boundaries.
 _SAFE = r"(?r)(?<=\n)|(?<= )(?=[A-Za-z0-9])"
@@ -139,10 +143,9 @@ def cut(
         return _both(limits, text, marker, boundary, uncut)
     side = (_Start if keep == "start" else _End)(limits, text, uncut)
     budgets = _budgets(limits)
-    if keep == "start" and not marker and not uncut and _cuts_alone(limits):
-        side.keep(_longest(limits, text))
-    else:
-        _grow(side, marker, budgets, len(text) - 1)
+    most = len(text) - 1
+    if not side.begin(marker, budgets, most) or keep == "end" or marker or uncut:
+        _grow(side, marker, budgets, most)
     _step_back(side, marker, budgets, boundary)
     kept = (side.span,) if side.kept else ()
     return Truncated(side.joined(marker), kept)
@@ -155,14 +158,15 @@ def _cuts_alone(limits: Sequence[Framed]) -> bool:
     )
 
 
-def _longest(limits: Sequence[Framed], text: str) -> int:
+def _longest(limits: Sequence[Framed], text: str, budgets: Budgets) -> int:
     encoding: TokenCounter = limits[0].measure  # type: ignore[assignment]
     if len(limits) == 1:
-        return encoding.split_at(text, limits[0].most)
+        return encoding.split_at(text, budgets[0])
     from cutline.counting.together import split_at
 
-    others: Sequence[Limit] = [(one.measure, one.most) for one in limits[1:]]  # type: ignore[misc]
-    return split_at(encoding, text, limits[0].most, 0, others)
+    measures = (one.measure for one in limits[1:])
+    others: Sequence[Limit] = [*zip(measures, budgets[1:], strict=True)]  # type: ignore[list-item]
+    return split_at(encoding, text, budgets[0], 0, others)
 
 
 def _budgets(limits: Sequence[Framed]) -> Budgets:
@@ -216,6 +220,7 @@ def _both(
         own + (most - own + 1) // 2 for most, own in zip(budgets, of_marker, strict=True)
     )
     most = len(text) - 1
+    head.begin(marker, halves, most)
     _grow(head, marker, halves, most)
     _step_back(head, marker, halves, boundary)
     before = head.joined(marker)
@@ -230,6 +235,7 @@ def _both(
         if less > min(spare):
             break
         room = tuple(own + left - less for own, left in zip(of_marker, spare, strict=True))
+        tail.begin(marker, room, most)
         _grow(tail, marker, room, most)
         if tail.fits(tail.kept, before, budgets):
             break
@@ -281,6 +287,13 @@ class _Side(ABC):
     def fits(self, length: int, marker: str, budgets: Budgets) -> bool:
         """Return whether a part of this length, at least `kept`, fits with the marker."""
 
+    def begin(self, marker: str, budgets: Budgets, most: int) -> bool:
+        """Keep what fits if nothing merges with the marker, in a length of at most `most`.
+
+        False: that is not known at once.
+        """
+        return False
+
     def reach(self, most: int, budgets: Budgets) -> int:
         """Return up to which length, at most `most`, any may fit, whatever the marker."""
         return most
@@ -317,14 +330,36 @@ class _Start(_Side):
     def whole(self, length: int) -> int:
         return self._uncut_at(length)[1]
 
+    def begin(self, marker: str, budgets: Budgets, most: int) -> bool:
+        if not _cuts_alone(self._limits):
+            return False
+        left = [*map(sub, budgets, _counts(self._limits, marker))]
+        if min(left) < 0:
+            return False
+        length = self.whole(min(most, _longest(self._limits, self.text, tuple(left))))
+        if length > most or not self.fits(length, marker, budgets):
+            return False
+        self.keep(length)
+        return True
+
     def reach(self, most: int, budgets: Budgets) -> int:
-        more = self.text[self.kept : most]
-        reaches = [
-            counter._reach(more, min(budget, sys.maxsize))
-            for counter, budget in zip(self._counters, budgets, strict=True)
-            if isinstance(counter, Appender)
-        ]
-        return self.kept + min(reaches, default=len(more))
+        for counter, limit, budget in zip(self._counters, self._limits, budgets, strict=True):
+            if isinstance(counter, Appender):
+                more = self.text[self.kept : most]
+                most = self.kept + counter._reach(more, min(budget, sys.maxsize))
+            elif isinstance(counter, RecountedAppender):
+                most = self._reach_by_points(counter, limit, most, budget)
+        return most
+
+    def _reach_by_points(
+        self, counter: RecountedAppender, limit: Framed, most: int, budget: int
+    ) -> int:
+        """Do it by the first safe split point that is over the budget, whatever is behind it."""
+        holds, beside = _safe_points_of(limit.measure)
+        for place in range(max(self.kept + 1, beside), most - beside + 1):
+            if holds(self.text, place) and not counter.fits(self.text[self.kept : place], budget):
+                return min(most, place + beside - 1)
+        return most
 
     def keep(self, length: int) -> None:
         for counter, limit in zip(self._counters, self._limits, strict=True):
@@ -354,9 +389,57 @@ class _End(_Side):
         super().__init__(limits, text, uncut)
         self._counters = [limit.measure.prepender(limit.after) for limit in limits]
 
+        # Counts slices of the last part of the text, for each limit, if that is known to be of use.
+        self._slices: list[SliceCounter] = []
+        self._window = 0
+
     @property
     def span(self) -> tuple[int, int]:
         return len(self.text) - self.kept, len(self.text)
+
+    def begin(self, marker: str, budgets: Budgets, most: int) -> bool:
+        if not _cuts_alone(self._limits):
+            return False
+        left = [*map(sub, budgets, _counts(self._limits, marker))]
+        if min(left) < 0:
+            return False
+        window = self.text[-_CHARACTERS_A_TOKEN * min(*left, len(self.text)) - _FEW :]
+        self._window = len(window)
+        measures: list[TokenCounter] = [one.measure for one in self._limits]  # type: ignore[misc]
+        self._slices = [measure.intervals(window) for measure in measures]
+
+        def is_over(length: int) -> bool:
+            start = len(window) - length
+            counted = (one.count(start, len(window)) for one in self._slices)
+            return any(map(gt, counted, left))
+
+        lengths = range(min(most, len(window)) + 1)
+        length = self.whole(bisect_left(lengths, 1, 1, key=is_over) - 1)
+        if length > most or not self.fits(length, marker, budgets):
+            return False
+        self.keep(length)
+        return True
+
+    def reach(self, most: int, budgets: Budgets) -> int:
+        for counter, limit, budget in zip(self._slices, self._limits, budgets, strict=False):
+            most = self._reach_by_points(counter, limit.measure, most, budget)
+        return most
+
+    def _reach_by_points(
+        self, counter: SliceCounter, measure: Growing, most: int, budget: int
+    ) -> int:
+        """Do it by the last safe split point behind which is too much, whatever is before it."""
+        holds, beside = _safe_points_of(measure)
+        end, first = self._window, len(self.text) - self._window
+        for place in range(len(self.text) - max(self.kept, beside), len(self.text) - most, -1):
+            before = place - first - beside
+            if before < 0:
+                break
+            if holds(self.text, place) and budget < (
+                counter.count(before, end) - counter.count(before, before + beside)
+            ):
+                return min(most, end - before - 1)
+        return most
 
     def fits(self, length: int, marker: str, budgets: Budgets) -> bool:
         more = marker + self.text[len(self.text) - length : len(self.text) - self.kept]
@@ -386,6 +469,15 @@ class _End(_Side):
         for cut in _cuts_from(self.text, safe, boundary, last):
             if cut >= start and (boundary != "word" or not self.text[cut].isspace()):
                 yield len(self.text) - cut
+
+
+def _safe_points_of(measure: Growing) -> tuple[Callable[[str, int], bool], int]:
+    """Return what tells whether a place of a text is a safe split point, and what it looks at.
+
+    That is so many characters on each side, which the text must have.
+    """
+    holds: Callable[[str, int], bool] | None = getattr(measure, "_is_safe_point", None)
+    return holds or (lambda *_: False), getattr(measure, "_safe_point_reach", 1)
 
 
 def _grow(

@@ -39,14 +39,11 @@ class Outline:
         self._regions = structure.regions
         self._has_closed = any(kind in _CLOSED_KINDS for _, _, kind in structure.regions)
         self._units = structure.units
-        self._starts = [start for start, _ in self._units]
 
     @cached_property
     def places(self) -> Places:
         """The levels and the units, for a kernel."""
-        bitmaps = [level.little_endian() for level in self.levels]
-        starts, ends = array("q", self._starts), array("q", (end for _, end in self._units))
-        return Places(bitmaps, starts, ends)
+        return Places([level.little_endian() for level in self.levels], self._units)
 
     @cached_property
     def closed_regions(self) -> tuple[tuple[array[int], array[int], array[int]], bytes] | None:
@@ -58,6 +55,10 @@ class Outline:
         ends = array("q", (end for _, end, _ in regions))
         outer = array("q", enclosing(regions))
         return (starts, ends, outer), bytes(kind in _CLOSED_KINDS for _, _, kind in regions)
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        return [start for start, _ in self._units]
 
     @cached_property
     def _outer(self) -> list[int]:
@@ -100,7 +101,8 @@ class Outline:
 def _levels(structure: Structure) -> Iterator[BitmapLevel]:
     above: bitarray | None = None
     for name, bitmap in zip(structure.names, structure.bitmaps, strict=True):
-        if bitmap.any() if above is None else bitmap != above:
+        # Most levels of a short text share the bitmap of the level above.
+        if bitmap is not above and (bitmap.any() if above is None else bitmap != above):
             yield BitmapLevel(name, bitmap)
         above = bitmap
 

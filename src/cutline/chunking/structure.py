@@ -34,7 +34,7 @@ class Structure:
 
     Attributes:
         names: the names of the levels, best first.
-        bitmaps: for each level `len(text) + 1` bits; bit p is set if the text may be cut before
+        bitmaps: for each level `len(text) + 1` bits, little-endian; bit p is set if the text may be cut before
             character p. A level has the bits of all better ones too. The two ends of the
             text are no cuts, and their bits are not set.
         units: spans to keep whole if they fit a budget, sorted by (start, -end); any two
@@ -200,8 +200,10 @@ def parsed_source(text: str) -> tuple[str, bytes]:
         return source.decode(), source
 
 
-def nested_bitmaps(length: int, levels: Sequence[Iterable[int]]) -> tuple[bitarray, ...]:
+def nested_bitmaps(length: int, levels: Sequence[list[int]]) -> tuple[bitarray, ...]:
     """Return the bitmaps of the levels' offsets, each with those of all better levels.
+
+    A level without offsets has the bitmap of the level before: most of a short text have none.
 
     Args:
         length: the length of the text; the offsets 0 and `length` are left out.
@@ -210,9 +212,10 @@ def nested_bitmaps(length: int, levels: Sequence[Iterable[int]]) -> tuple[bitarr
     bits = bitarray(length + 1, endian="little")  # as kernels take them
     every: list[bitarray] = []
     for offsets in levels:
-        bits = bits.copy()
-        bits[list(offsets)] = 1
-        bits[0] = bits[length] = 0
+        if offsets:
+            bits = bits.copy()
+            bits[offsets] = 1
+            bits[0] = bits[length] = 0
         every.append(bits)
     return tuple(every)
 

@@ -5,7 +5,7 @@ from cutline.kernels.breaks.overlaps import Overlap
 from cutline.kernels.index.interval import Intervals
 
 class Places:
-    def __new__(cls, bitmaps: list[bytes], starts: array[int], ends: array[int]) -> Self: ...
+    def __new__(cls, bitmaps: list[bytes], units: tuple[tuple[int, int], ...]) -> Self: ...
 
 def cut_at_places(
     counter: Intervals,

@@ -26,10 +26,12 @@ class Outline:
     Attributes:
         levels: the levels of the structure, the best first, without those that have no cut which
             the level before does not have.
+        names: of these levels.
     """
 
     def __init__(self, structure: Structure) -> None:
         self.levels = tuple(_levels(structure))
+        self.names = tuple([level.name for level in self.levels])
         self.headings_at = structure.headings_at
         self.table_header_at = structure.table_header_at
         self.metadata = structure.metadata

@@ -222,7 +222,7 @@ def nested_bitmaps(length: int, levels: Sequence[list[int]]) -> tuple[bitarray, 
 
 def tidy_units(units: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
     """Return the distinct spans that are not empty, outer before inner."""
-    distinct = dict.fromkeys(span for span in units if span[0] < span[1])  # nearly in order
+    distinct = {span: None for span in units if span[0] < span[1]}  # nearly in order
     found = sorted(distinct, key=_END, reverse=True)
     found.sort(key=_OFFSET)
     return tuple(found)

@@ -55,7 +55,7 @@ class _StructureChunker(TextChunker):
         super().__init__(encoding, chunk_size, chunk_overlap, **own)
 
     def _chunk_at_once(self, text: str) -> list[Chunk] | None:
-        """Cut a text in one run of a kernel, which mostly comes to its end; None: by other rules."""
+        """Cut a text in one run of a kernel, which mostly is all; None: by other rules."""
         rules = self._rules
         if not asks_few(rules):
             return None

@@ -10,8 +10,8 @@ from functools import cached_property
 from bitarray import bitarray
 
 from cutline.chunking.levels import BitmapLevel
-from cutline.chunking.structure import Structure, enclosing
-from cutline.kernels.breaks.outlined import Places
+from cutline.chunking.structure import Structure
+from cutline.kernels.breaks.outlined import Places, enclosing
 from cutline.protocols import SliceCounter
 
 __all__ = ["PLAIN", "Outline"]
@@ -39,7 +39,6 @@ class Outline:
         self._kind_around = structure.kind_around
         self._lone_region = structure.lone_region
         self._regions = structure.regions
-        self._has_closed = any(kind in _CLOSED_KINDS for _, _, kind in structure.regions)
         self._units = structure.units
 
     @cached_property
@@ -57,6 +56,10 @@ class Outline:
         ends = array("q", (end for _, end, _ in regions))
         outer = array("q", enclosing(regions))
         return (starts, ends, outer), bytes(kind in _CLOSED_KINDS for _, _, kind in regions)
+
+    @cached_property
+    def _has_closed(self) -> bool:
+        return any(kind in _CLOSED_KINDS for _, _, kind in self._regions)
 
     @cached_property
     def _starts(self) -> list[int]:

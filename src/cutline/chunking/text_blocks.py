@@ -133,8 +133,8 @@ def _cutter_of(encoding: TokenCounter, rules: Rules) -> Callable[[], TextCutter]
         return None
     share = few_slices.COUNTED_AGAIN if asks_few(rules) else -1.0
     return partial(
-        IndexedTexts, limits, float(rules.min_fill), rules.known_kinds, rules.stable, overlap_of(rules),
-        share,
+        IndexedTexts, limits, float(rules.min_fill), rules.known_kinds, rules.stable,
+        overlap_of(rules), share,
     )  # fmt: skip
 
 

@@ -110,6 +110,27 @@ cdef class Places:
         return low - 1
 
 
+def enclosing(spans not None):
+    """The place of the span that most closely encloses each, or -1.
+
+    Args:
+        spans: tuples that begin with start and end; sorted by (start, -end), and any two nest or
+            are disjoint.
+    """
+    cdef list ends = [], outer = []
+    cdef Py_ssize_t around = NOT_FOUND, place = 0, start
+    cdef tuple span
+    for span in spans:
+        start = span[0]
+        while around != NOT_FOUND and <Py_ssize_t> ends[around] <= start:
+            around = outer[around]
+        outer.append(around)
+        ends.append(span[1])
+        around = place
+        place += 1
+    return outer
+
+
 def cut_at_places(
     Intervals counter not None, Places places not None, Py_ssize_t start, Py_ssize_t floor,
     Py_ssize_t until, Py_ssize_t n, double min_fill, const int[::1] kinds not None,

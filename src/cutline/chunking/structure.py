@@ -188,7 +188,7 @@ def parsed_source(text: str) -> tuple[str, bytes]:
         return source.decode(), source
 
 
-def nested_bitmaps(length: int, levels: Sequence[list[int]]) -> tuple[bitarray, ...]:
+def nested_bitmaps(length: int, levels: Sequence[Sequence[int]]) -> tuple[bitarray, ...]:
     """Return the bitmaps of the levels' offsets, each with those of all better levels.
 
     A level without offsets has the bitmap of the level before: most of a short text have none.

@@ -119,3 +119,17 @@ def test_the_kernel_cuts_where_the_levels_say(lines: Any) -> None:
             chunker = TextChunker("o200k_base", 60, lines=lines, **options)  # type: ignore[arg-type]
             slow = chunker.with_count_text(lambda chunk: chunk.token_count)
             assert chunker.chunk(text) == slow.chunk(text)
+
+
+def test_what_a_search_finds_is_between_runs() -> None:
+    words = "word " * 300
+    text = f"{words}\n\n{'a' * 3_000}\n\n# b\n{words}"
+    chunker = MarkdownChunker("o200k_base", 64)
+    rules = chunker._rules
+    first = chunker._finder_once(text, rules).next_chunks(0, 0, len(text), 0)
+    assert first is not None
+    assert first.last[1] < len(text)
+    searching = chunker._finder(text, rules)
+    searching._plain = None
+    searched = chunk_stream.ChunkStream(rules).chunks(searching, 0, len(text), final=True)
+    assert chunker(text) == [*searched]

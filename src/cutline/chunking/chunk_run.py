@@ -8,7 +8,7 @@ from operator import sub
 from typing import TYPE_CHECKING
 
 from cutline.chunks import Chunk
-from cutline.kernels.base.chunks import chunk_numbers, chunk_texts, make_chunk, make_chunks
+from cutline.kernels.base.chunks import chunk_numbers, chunk_texts, make_chunks, make_outlined
 from cutline.template import SENT_TOKENS
 
 if TYPE_CHECKING:
@@ -59,8 +59,14 @@ class ChunkRun:
         return len(self._rows) // 4
 
     def __iter__(self) -> Iterator[Chunk]:
-        if self.outline is not None:
-            return self._outlined(self.outline)
+        outline = self.outline
+        if outline is not None:
+            return iter(
+                make_outlined(
+                    Chunk, self._text, self._rows, self._names, self._offset, self._index,
+                    self._floor, outline.headings_at, outline.metadata,
+                )
+            )  # fmt: skip
         chunks = make_chunks(
             Chunk, self._text, self._rows, self._names, offset=self._offset, index=self._index
         )
@@ -68,18 +74,6 @@ class ChunkRun:
             for chunk, tokens in zip(chunks, self.sent, strict=True):
                 chunk.metadata[SENT_TOKENS] = tokens  # type: ignore[index]
         return iter(chunks)
-
-    def _outlined(self, outline: Outline) -> Iterator[Chunk]:
-        numbers = self._rows.tolist()
-        rows = zip(*(numbers[column::4] for column in range(4)), strict=True)
-        floor = self._floor
-        for index, (start, end, tokens, place) in enumerate(rows, self._index):
-            metadata = {"boundary": self._names[place], **outline.metadata(start, end)}
-            yield make_chunk(
-                Chunk, self._text, start, end, self._offset, tokens, index,
-                outline.headings_at(floor), metadata,
-            )  # fmt: skip
-            floor = end
 
     @property
     def last(self) -> tuple[int, int]:

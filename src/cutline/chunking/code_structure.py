@@ -14,6 +14,7 @@ from cutline.chunking.structure import (
     Structure,
     line_starts,
     nested_bitmaps,
+    outer_first,
     source_bytes,
     tidy_units,
 )
@@ -126,7 +127,7 @@ def code_structure(text: str, language: str) -> Structure:
         nested_bitmaps(len(text), levels),
         tidy_units((lines[first], ends[last]) for first, last in rows.units),
         tuple(_paths(rows.titles, lines, ends)),
-        tuple(sorted(spans, key=lambda span: (span[0], -span[1]))),
+        outer_first(spans),
         problem,
     )
 

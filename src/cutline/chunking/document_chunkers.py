@@ -16,6 +16,7 @@ from cutline.chunking.levels import Lines
 from cutline.chunking.never_across import Barriers
 from cutline.chunking.outline import Outline
 from cutline.chunking.parsing import COMMONMARK, DATA, parse, structure_of
+from cutline.chunking.plain_finder import asks_few
 from cutline.chunking.rules import Rules
 from cutline.chunks import Chunk, ChunkSize
 from cutline.protocols import TokenCounter
@@ -52,6 +53,18 @@ class _StructureChunker(TextChunker):
         # Fails now if the parser is missing, or the language is unknown.
         self._structure_names = parse("", language).names
         super().__init__(encoding, chunk_size, chunk_overlap, **own)
+
+    def _chunk_at_once(self, text: str) -> list[Chunk] | None:
+        """Cut a text in one run of a kernel, which mostly is all; None: by other rules."""
+        rules = self._rules
+        if not asks_few(rules):
+            return None
+        finder = self._finder_once(text, rules)
+        run = finder.next_chunks(0, 0, len(text), 0)
+        made, end = ([], 0) if run is None else ([*run], run.last[1])
+        if end < len(text):
+            made += ChunkStream(rules, end, len(made)).chunks(finder, 0, len(text), final=True)
+        return made
 
     def _chunk_parts(self, parts: Iterable[str]) -> Iterator[Chunk]:
         return self._chunks_of_whole(parts)

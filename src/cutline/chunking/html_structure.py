@@ -3,11 +3,7 @@
 from typing import Final
 
 from cutline.chunking.html_tables import TableHeaders
-from cutline.chunking.structure import (
-    Structure,
-    nested_bitmaps,
-    tidy_units,
-)
+from cutline.chunking.structure import Structure, nested_bitmaps, outer_first, tidy_units
 from cutline.kernels.breaks.html_blocks import HtmlBlocks
 from cutline.kernels.breaks.sections import sections_of
 
@@ -72,7 +68,7 @@ def html_structure(text: str) -> Structure:
         nested_bitmaps(len(text), levels),
         tidy_units(found.units),
         tuple(sections.paths),
-        tuple(sorted(found.regions, key=lambda region: (region[0], -region[1]))),
+        outer_first(found.regions),
         table_headers=tuple(tables.found),
         sections=sections.starts,
     )

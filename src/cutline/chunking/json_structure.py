@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from cutline.chunking.structure import Structure, nested_bitmaps, tidy_units
+from cutline.chunking.structure import Structure, nested_bitmaps, outer_first, tidy_units
 from cutline.kernels.breaks.json_elements import ElementReader
 
 __all__ = ["json_structure"]
@@ -41,5 +41,5 @@ def json_structure(text: str) -> Structure:
         nested_bitmaps(len(text), reader.levels),
         tidy_units(reader.units),
         tuple(reader.paths),
-        tuple(sorted(reader.regions, key=lambda region: (region[0], -region[1]))),
+        outer_first(reader.regions),
     )

@@ -313,7 +313,7 @@ class BitmapLevel(Level):
 
     Args:
         name: see `Level`.
-        bitmap: one bit for each place in the text and its end.
+        bitmap: one bit for each place in the text and its end, little-endian.
     """
 
     def __init__(self, name: str, bitmap: bitarray) -> None:
@@ -322,7 +322,7 @@ class BitmapLevel(Level):
 
     def little_endian(self) -> bytes:
         """Return the bits, the first of eight the lowest of a byte."""
-        return bitarray(self._bitmap, endian="little").tobytes()
+        return self._bitmap.tobytes()
 
     def find(self, text: str, start: int, end: int, limit: int) -> Iterable[int]:
         """Yield the set bits: see `Level`."""

@@ -61,9 +61,7 @@ def read_blocks(text: str) -> Blocks:
 
 
 def _title_end(heading: bytes) -> int:
-    """Return where the title ends in the source of a heading: before its attributes, if any."""
-    if b"{" not in heading:
-        return len(heading)
+    """Return where the title ends in the source of a heading with a `{`: before its attributes."""
     content = heading.rstrip()
     is_atx = b"\n" not in content
     # Nearly all that have any have one name: then no `{` before is a part of it.

@@ -10,8 +10,8 @@ from functools import cached_property
 from bitarray import bitarray
 
 from cutline.chunking.levels import BitmapLevel
-from cutline.chunking.structure import Structure, enclosing
-from cutline.kernels.breaks.outlined import Places
+from cutline.chunking.structure import Structure
+from cutline.kernels.breaks.outlined import Places, enclosing
 from cutline.protocols import SliceCounter
 
 __all__ = ["PLAIN", "Outline"]
@@ -26,10 +26,12 @@ class Outline:
     Attributes:
         levels: the levels of the structure, the best first, without those that have no cut which
             the level before does not have.
+        names: of these levels.
     """
 
     def __init__(self, structure: Structure) -> None:
         self.levels = tuple(_levels(structure))
+        self.names = tuple([level.name for level in self.levels])
         self.headings_at = structure.headings_at
         self.table_header_at = structure.table_header_at
         self.metadata = structure.metadata
@@ -37,16 +39,12 @@ class Outline:
         self._kind_around = structure.kind_around
         self._lone_region = structure.lone_region
         self._regions = structure.regions
-        self._has_closed = any(kind in _CLOSED_KINDS for _, _, kind in structure.regions)
         self._units = structure.units
-        self._starts = [start for start, _ in self._units]
 
     @cached_property
     def places(self) -> Places:
         """The levels and the units, for a kernel."""
-        bitmaps = [level.little_endian() for level in self.levels]
-        starts, ends = array("q", self._starts), array("q", (end for _, end in self._units))
-        return Places(bitmaps, starts, ends)
+        return Places([level.little_endian() for level in self.levels], self._units)
 
     @cached_property
     def closed_regions(self) -> tuple[tuple[array[int], array[int], array[int]], bytes] | None:
@@ -58,6 +56,14 @@ class Outline:
         ends = array("q", (end for _, end, _ in regions))
         outer = array("q", enclosing(regions))
         return (starts, ends, outer), bytes(kind in _CLOSED_KINDS for _, _, kind in regions)
+
+    @cached_property
+    def _has_closed(self) -> bool:
+        return any(kind in _CLOSED_KINDS for _, _, kind in self._regions)
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        return [start for start, _ in self._units]
 
     @cached_property
     def _outer(self) -> list[int]:
@@ -100,7 +106,8 @@ class Outline:
 def _levels(structure: Structure) -> Iterator[BitmapLevel]:
     above: bitarray | None = None
     for name, bitmap in zip(structure.names, structure.bitmaps, strict=True):
-        if bitmap.any() if above is None else bitmap != above:
+        # Most levels of a short text share the bitmap of the level above.
+        if bitmap is not above and (bitmap.any() if above is None else bitmap != above):
             yield BitmapLevel(name, bitmap)
         above = bitmap
 

@@ -6,6 +6,8 @@ is cut at lines, and its chunks say why.
 """
 
 import warnings
+from collections.abc import Callable
+from functools import cache, partial
 from typing import Final
 
 from cutline.chunking.structure import Structure, line_starts, nested_bitmaps
@@ -27,17 +29,23 @@ def parse(text: str, language: str) -> Structure:
         ImportError: the parser is not installed.
         ValueError: there is no such language or format.
     """
+    return _reader(language)(text)
+
+
+@cache
+def _reader(language: str) -> Callable[[str], Structure]:
+    """Return what parses texts of a language; its module is imported when it is needed."""
     if language == COMMONMARK:
         from cutline.chunking.markdown_structure import markdown_structure
 
-        return markdown_structure(text)
+        return markdown_structure
     if language.startswith(DATA):
         from cutline.chunking.formats import data_structure
 
-        return data_structure(text, language.removeprefix(DATA))
+        return partial(data_structure, format_name=language.removeprefix(DATA))
     from cutline.chunking.code_structure import code_structure
 
-    return code_structure(text, language)
+    return partial(code_structure, language=language)
 
 
 def structure_of(text: str, language: str, *, isolated: bool) -> Structure:

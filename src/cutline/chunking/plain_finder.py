@@ -98,11 +98,10 @@ class PlainFinder:
         # What is sent is limited so, too; the maxima differ by chunk.
         if sending is not None and isinstance(counter, IntervalCounter):
             self._others += [(counter, ENDLESS), *self._others]
-        known = rules.known_levels
-        self.other_levels = rules.levels[len(known) :]
-        self._kinds = array("i", [level.kind for level in known])
-        first_levels = () if outline is None else outline.levels
-        self._names = (*(level.name for level in (*first_levels, *known)), end)
+        self.other_levels = rules.levels[len(rules.known_levels) :]
+        self._kinds = rules.known_kinds
+        first_names = () if outline is None else outline.names
+        self._names = (*first_names, *rules.known_names, end)
         self._size = rules.chunk_size
         self._overlap = overlap_of(rules, outline)
         self._stable = rules.stable

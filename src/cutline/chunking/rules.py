@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, Self, TypeAlias
 
@@ -19,7 +20,10 @@ __all__ = ["ENDLESS", "CountText", "Rules"]
 
 CountText: TypeAlias = Callable[[Chunk], int]
 
-_DERIVED: Final = ("overlap_levels", "known_levels", "known_overlaps", "keeps_graphemes")
+_DERIVED: Final = (
+    *("overlap_levels", "known_levels", "known_names", "known_kinds", "known_overlaps"),
+    *("are_known", "keeps_graphemes", "counts_slices", "is_plain"),
+)
 ENDLESS: Final = 1 << 60
 """In tokens: no text has as many, and sums of such budgets fit a machine word."""
 
@@ -42,8 +46,14 @@ class Rules:
         line_numbers: whether chunks say the lines that they are on.
         overlap_levels: the levels of the start of an overlap; not inside kept graphemes.
         known_levels: the levels before the first that no kernel knows; and
+        known_names: their names; and
+        known_kinds: the kinds of their breaks, as kernels take them; and
         known_overlaps: those of `overlap_levels`.
+        are_known: whether kernels know all levels.
         keeps_graphemes: whether a grapheme is split only if it is larger than the budget.
+        counts_slices: whether a chunk is counted as it lies in the text; a template may stand
+            around it.
+        is_plain: whether a chunk is counted as it lies in the text, and its end is never moved.
 
     Raises:
         TypeError: a size is no integer, a switch no bool, count_text no function, or template no
@@ -88,8 +98,13 @@ class Rules:
         # What is worked out once, for many texts.
         self.overlap_levels: Final = _overlap_levels(levels)
         self.known_levels: Final = leading_breaks(levels)
+        self.known_names: Final = tuple(level.name for level in self.known_levels)
+        self.known_kinds: Final = array("i", [level.kind for level in self.known_levels])
         self.known_overlaps: Final = leading_breaks(self.overlap_levels)
+        self.are_known: Final = len(self.known_levels) == len(levels)
         self.keeps_graphemes: Final = any(isinstance(level, GraphemeLevel) for level in levels)
+        self.counts_slices: Final = not (self.strip or count_text is not None)
+        self.is_plain: Final = self.counts_slices and template is None and not self.balance
 
     def replaced(self, **changes: Any) -> Self:
         """Return a copy with other options."""
@@ -97,11 +112,6 @@ class Rules:
         for derived in _DERIVED:
             del options[derived]
         return type(self)(**options)
-
-    @property
-    def are_known(self) -> bool:
-        """Whether kernels know all levels."""
-        return len(self.known_levels) == len(self.levels)
 
     @property
     def boundary(self) -> str:
@@ -113,16 +123,6 @@ class Rules:
     def chosen_levels(self) -> tuple[Level, ...]:
         """The levels without those that `make_levels` adds for the boundary."""
         return self.levels[: -2 if self.boundary == "grapheme" else -1]
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether a chunk is counted as it lies in the text, and its end is never moved."""
-        return self.counts_slices and self.template is None and not self.balance
-
-    @property
-    def counts_slices(self) -> bool:
-        """Whether a chunk is counted as it lies in the text; a template may stand around it."""
-        return not (self.strip or self.count_text is not None)
 
 
 def _checked_share(min_fill: float) -> float:

@@ -6,16 +6,18 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from itertools import accumulate
 from operator import itemgetter
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from bitarray import bitarray
+
+from cutline.kernels.breaks.outlined import enclosing
 
 __all__ = [
     "LINE_END",
     "Structure",
-    "enclosing",
     "line_starts",
     "nested_bitmaps",
+    "outer_first",
     "parsed_source",
     "source_bytes",
     "tidy_units",
@@ -26,6 +28,8 @@ _LONE_RETURN = re.compile(r"\r(?!\n)")
 _OFFSET = itemgetter(0)
 _END = itemgetter(1)
 
+_Span = TypeVar("_Span", bound=tuple[Any, ...])
+
 
 class Structure:
     """Where a text may be cut, what should stay whole, and the headings of each place. Immutable.
@@ -34,9 +38,9 @@ class Structure:
 
     Attributes:
         names: the names of the levels, best first.
-        bitmaps: for each level `len(text) + 1` bits; bit p is set if the text may be cut before
-            character p. A level has the bits of all better ones too. The two ends of the
-            text are no cuts, and their bits are not set.
+        bitmaps: for each level `len(text) + 1` bits, little-endian; bit p is set if the text may
+            be cut before character p. A level has the bits of all better ones too. The two ends
+            of the text are no cuts, and their bits are not set.
         units: spans to keep whole if they fit a budget, sorted by (start, -end); any two
             nest or are disjoint.
         headings: pairs of an offset and the path of headings from there on, sorted. There is no
@@ -154,22 +158,6 @@ class Structure:
         return self.regions[place] if place >= 0 else None
 
 
-def enclosing(spans: Sequence[tuple[Any, ...]]) -> list[int]:
-    """Return the place of the span that most closely encloses each, or -1.
-
-    Args:
-        spans: begin with start and end; sorted by (start, -end), and any two nest or are disjoint.
-    """
-    outer: list[int] = []
-    around = -1
-    for place, span in enumerate(spans):
-        while around >= 0 and spans[around][1] <= span[0]:
-            around = outer[around]
-        outer.append(around)
-        around = place
-    return outer
-
-
 def line_starts(text: str) -> list[int]:
     r"""Return where the lines of a text begin; they end with \n, \r\n or \r.
 
@@ -200,8 +188,10 @@ def parsed_source(text: str) -> tuple[str, bytes]:
         return source.decode(), source
 
 
-def nested_bitmaps(length: int, levels: Sequence[Iterable[int]]) -> tuple[bitarray, ...]:
+def nested_bitmaps(length: int, levels: Sequence[Sequence[int]]) -> tuple[bitarray, ...]:
     """Return the bitmaps of the levels' offsets, each with those of all better levels.
+
+    A level without offsets has the bitmap of the level before: most of a short text have none.
 
     Args:
         length: the length of the text; the offsets 0 and `length` are left out.
@@ -210,16 +200,21 @@ def nested_bitmaps(length: int, levels: Sequence[Iterable[int]]) -> tuple[bitarr
     bits = bitarray(length + 1, endian="little")  # as kernels take them
     every: list[bitarray] = []
     for offsets in levels:
-        bits = bits.copy()
-        bits[list(offsets)] = 1
-        bits[0] = bits[length] = 0
+        if offsets:
+            bits = bits.copy()
+            bits[offsets] = 1
+            bits[0] = bits[length] = 0
         every.append(bits)
     return tuple(every)
 
 
 def tidy_units(units: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
     """Return the distinct spans that are not empty, outer before inner."""
-    distinct = dict.fromkeys(span for span in units if span[0] < span[1])  # nearly in order
-    found = sorted(distinct, key=_END, reverse=True)
+    return outer_first({span: None for span in units if span[0] < span[1]})  # nearly in order
+
+
+def outer_first(spans: Iterable[_Span]) -> tuple[_Span, ...]:
+    """Sort spans, which begin with start and end, by (start, -end); others stay in order."""
+    found = sorted(spans, key=_END, reverse=True)
     found.sort(key=_OFFSET)
     return tuple(found)

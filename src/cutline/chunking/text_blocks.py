@@ -90,13 +90,13 @@ def cuts_at_breaks(encoding: TokenCounter, rules: Rules) -> CutBlock | None:
 def _way_at_breaks(encoding: TokenCounter, rules: Rules) -> CutBlock | None:
     if rules.never_across is not None or not (rules.is_plain and rules.are_known):
         return None
-    names, make = _names(rules), _cutter_of(encoding, rules)
+    names, make = (*rules.known_names, END), _cutter_of(encoding, rules)
     if make is not None:
         return _while_it_pays(partial(_chunk_block, make, names))
     if type(encoding) is not Encoding or rules.stable or rules.also_fits:
         return None
     found = encoding._text_cutter(
-        rules.chunk_size, float(rules.min_fill), _kinds(rules), overlap_of(rules)
+        rules.chunk_size, float(rules.min_fill), rules.known_kinds, overlap_of(rules)
     )
     return None if found is None else _by_cutter(*found, names)
 
@@ -112,7 +112,7 @@ def cuts_stretches(encoding: TokenCounter, rules: Rules) -> CutStretches | None:
     make = _cutter_of(encoding, rules) if rules.is_plain and rules.are_known else None
     if make is None:
         return None
-    cutter, names = make, _names(rules)[:-1]
+    cutter, names = make, rules.known_names
 
     def cut(text: str, places: memoryview, index: int, end_name: str) -> tuple[list[Chunk], int]:
         return text_blocks.chunk_stretches(Chunk, text, places, index, cutter(), (*names, end_name))
@@ -126,14 +126,6 @@ def _chunk_block(
     return text_blocks.chunk_block(Chunk, texts, make(), names)
 
 
-def _names(rules: Rules) -> tuple[str, ...]:
-    return (*(level.name for level in rules.known_levels), END)
-
-
-def _kinds(rules: Rules) -> array[int]:
-    return array("i", [level.kind for level in rules.known_levels])
-
-
 def _cutter_of(encoding: TokenCounter, rules: Rules) -> Callable[[], TextCutter] | None:
     """Return what makes a cutter for all texts; None: there is none for these measures."""
     limits = _limits(encoding, rules)
@@ -141,8 +133,8 @@ def _cutter_of(encoding: TokenCounter, rules: Rules) -> Callable[[], TextCutter]
         return None
     share = few_slices.COUNTED_AGAIN if asks_few(rules) else -1.0
     return partial(
-        IndexedTexts, limits, float(rules.min_fill), _kinds(rules), rules.stable, overlap_of(rules),
-        share,
+        IndexedTexts, limits, float(rules.min_fill), rules.known_kinds, rules.stable,
+        overlap_of(rules), share,
     )  # fmt: skip
 
 

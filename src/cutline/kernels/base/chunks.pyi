@@ -1,4 +1,4 @@
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 import numpy as np
@@ -41,6 +41,17 @@ def make_chunks(
     names: tuple[str, ...],
     offset: int,
     index: int,
+) -> list[_C]: ...
+def make_outlined(
+    chunk_type: type[_C],
+    text: str,
+    rows: NDArray[np.int64] | memoryview,
+    names: tuple[str, ...],
+    offset: int,
+    index: int,
+    floor: int,
+    headings_at: Callable[[int], tuple[str, ...]],
+    metadata: Callable[[int, int], dict[str, Any]],
 ) -> list[_C]: ...
 def make_chunk(
     chunk_type: type[_C],

@@ -167,6 +167,33 @@ def make_chunks(
     return chunks_of(chunk_type, text, &rows[0] if n else NULL, n, names, offset, index)
 
 
+def make_outlined(
+    type chunk_type not None, str text not None, const int64_t[::1] rows not None,
+    tuple names not None, Py_ssize_t offset, Py_ssize_t index, Py_ssize_t floor, headings_at,
+    metadata
+):
+    """Make such chunks of a text with a structure.
+
+    Args:
+        floor: where the first chunk adds text; each other one does at the end of the one before.
+        headings_at: from where a chunk adds text to its headings.
+        metadata: from the start and the end of a chunk to what it has besides a boundary's name.
+    """
+    cdef Py_ssize_t row
+    cdef ChunkFields chunk
+    cdef list made = make_chunks(chunk_type, text, rows, names, offset, index)
+    for row in range(len(made)):
+        chunk = made[row]
+        chunk.headings = headings_at(floor)
+        floor = rows[4 * row + 1]
+        more = metadata(rows[4 * row], floor)
+        if more:
+            chunk.known = {"boundary": chunk.boundary, **more}
+            chunk.boundary = None
+            PyObject_GC_Track(<void*> chunk)
+    return made
+
+
 cdef list chunks_of(
     type chunk_type, str text, const int64_t* rows, Py_ssize_t n, tuple names, Py_ssize_t offset,
     Py_ssize_t index

@@ -5,11 +5,11 @@ The events are Python objects, so this needs the GIL; it lets other threads have
 Guarded by tests/chunking/test_markdown_structure.py.
 """
 
+from libc.stdlib cimport calloc, free
 from libc.string cimport memchr
 
 from cutline.kernels.base.characters cimport Characters, char_at, characters_of
 from cutline.kernels.base.common cimport int64_t, uint8_t, uint64_t
-from cutline.kernels.base.memory import zeroed_numbers
 from cutline.kernels.base.signals cimport give_way
 from cutline.kernels.breaks.line_ends cimport MANY, low_bit, newlines_in
 
@@ -44,7 +44,7 @@ cdef class BlockReader:
         text: its lines end with \n, \r\n or \r.
         source: the same lines as UTF-8; they end with \n or \r\n.
         most_depth: blocks in more containers are ignored.
-        title_end: where the title ends in the source of a heading.
+        title_end: where the title ends in the source of a heading that has a `{`.
 
     Attributes:
         blocks: sorted by start, containers before their content.
@@ -55,9 +55,9 @@ cdef class BlockReader:
 
     cdef readonly list blocks, rows, gaps
     cdef readonly bytes source
-    cdef int64_t[::1] starts    # of each row; then the end of the text
-    cdef int64_t[::1] offsets   # of each row in the source; then its end
-    cdef int64_t[::1] full_rows  # for each row the last one up to there that is not blank, or -1
+    cdef int64_t* starts        # of each row; then the end of the text
+    cdef int64_t* offsets       # of each row in the source; then its end
+    cdef int64_t* full_rows     # for each row the last one up to there that is not blank, or -1
     cdef Py_ssize_t n_rows, n_events, most_depth
     cdef object title_end, events
     cdef list path              # open containers, then the last block
@@ -73,17 +73,24 @@ cdef class BlockReader:
         self.source = source
         self.title_end = title_end
         self.most_depth = most_depth
+        self.n_rows = lines_in(source, len(source))
+        # All three in one piece of memory: most texts are short.
+        self.starts = <int64_t*> calloc(3 * (self.n_rows + 1), sizeof(int64_t))
+        if self.starts == NULL:
+            raise MemoryError(f"no memory for the {self.n_rows} lines of a text")
+        self.offsets = self.starts + self.n_rows + 1
+        self.full_rows = self.offsets + self.n_rows + 1
         self.find_rows()
         self.find_starts(text)
 
-    cdef int find_rows(self) except -1:
+    def __dealloc__(self):
+        free(self.starts)
+
+    cdef void find_rows(self) noexcept:
         cdef const uint8_t* source = self.source
         cdef const uint8_t* line_end
         cdef Py_ssize_t at, row, start = 0, n = len(self.source)
         cdef int64_t full = -1
-        self.n_rows = self.source.count(b"\n") + (n > 0 and source[n - 1] != c"\n")
-        self.offsets = zeroed_numbers("q", self.n_rows + 1)
-        self.full_rows = zeroed_numbers("q", self.n_rows + 1)
         for row in range(self.n_rows):
             line_end = <const uint8_t*> memchr(source + start, c"\n", n - start)
             at = start
@@ -94,14 +101,12 @@ cdef class BlockReader:
                 full = row
             self.full_rows[row] = full
             self.offsets[row + 1] = start
-        return 0
 
     cdef int find_starts(self, str text) except -1:
         cdef Characters characters = characters_of(text)
         cdef Py_ssize_t at = 0, row = 0, n = characters.n
         cdef bint has_returns = "\r" in text
         cdef uint64_t found
-        self.starts = zeroed_numbers("q", self.n_rows + 1)
         while at < n - 1:
             if not has_returns and at + MANY < n:
                 found = newlines_in(&characters, at)
@@ -217,10 +222,13 @@ cdef class BlockReader:
         return pair
 
     cdef str title(self, object level, Py_ssize_t start, Py_ssize_t end):
-        cdef Py_ssize_t until = start + self.title_end(self.source[start:end])
+        cdef Py_ssize_t until = end
+        cdef const uint8_t* source = self.source
         cdef object event, tag = {"Heading": level}
         cdef dict place
         cdef list parts = []
+        if memchr(source + start, c"{", end - start) != NULL:   # few titles have attributes
+            until = start + self.title_end(self.source[start:end])
         while (pair := self.inner_event(tag)) is not None:
             event, place = pair
             if place["start"] >= until:
@@ -339,6 +347,14 @@ cdef class BlockReader:
                 high = middle - 1
         self.last_row = low
         return low
+
+
+cdef Py_ssize_t lines_in(const uint8_t* source, Py_ssize_t n) noexcept:
+    """How many lines a source has; a line end at its end begins none."""
+    cdef Py_ssize_t at, count = 0
+    for at in range(n):
+        count += source[at] == c"\n"
+    return count + (n > 0 and source[n - 1] != c"\n")
 
 
 cdef inline bint is_space(uint8_t byte) noexcept:

@@ -9,8 +9,10 @@ from cutline.kernels.index.bitmaps cimport RankBitmaps
 cdef class Places:
     cdef RankBitmaps* levels
     cdef int n_levels
-    cdef const int64_t[::1] starts, ends
-    cdef int64_t[::1] outer     # the place of the unit that most closely encloses each, or -1
+    cdef int64_t* starts        # of the units
+    cdef int64_t* ends
+    cdef int64_t* outer         # the place of the unit that most closely encloses each, or -1
+    cdef Py_ssize_t n_units
     cdef int64_t end            # of the last unit
     cdef int add_level(self, bytes bits) except -1
     cdef void nest(self) noexcept

@@ -7,7 +7,6 @@ Guarded by tests/chunking/test_outlined.py.
 """
 
 cimport cython
-from cutline.kernels.base.memory import zeroed_numbers
 
 from libc.math cimport ceil
 from libc.stdlib cimport calloc, free
@@ -46,23 +45,22 @@ cdef class Places:
     Args:
         bitmaps: bytes, one of each level: bit p is set, the lowest of a byte first, where the text
             may be cut before character p.
-        starts: of the units, which are sorted by (start, -end), and nest or are disjoint.
-        ends: of the units.
+        units: start and end of each, sorted by (start, -end); any two nest or are disjoint.
     """
 
-    def __cinit__(
-        self, list bitmaps not None, const int64_t[::1] starts not None,
-        const int64_t[::1] ends not None
-    ):
-        if starts.shape[0] != ends.shape[0]:
-            raise ValueError(f"{starts.shape[0]} starts, but {ends.shape[0]} ends")
-        self.starts = starts
-        self.ends = ends
-        self.outer = zeroed_numbers("q", starts.shape[0])
-        self.nest()
+    def __cinit__(self, list bitmaps not None, tuple units not None):
+        self.n_units = len(units)
+        # All numbers in one piece of memory: most texts are short.
+        self.starts = <int64_t*> calloc(max(1, 3 * self.n_units), sizeof(int64_t))
         self.levels = <RankBitmaps*> calloc(max(1, len(bitmaps)), sizeof(RankBitmaps))
-        if self.levels == NULL:
-            raise MemoryError("no memory for the levels of a structure")
+        if self.starts == NULL or self.levels == NULL:
+            raise MemoryError("no memory for the structure of a text")
+        self.ends = self.starts + self.n_units
+        self.outer = self.ends + self.n_units
+        for place, (start, end) in enumerate(units):
+            self.starts[place] = start
+            self.ends[place] = end
+        self.nest()
         for bits in bitmaps:
             self.add_level(bits)
 
@@ -71,6 +69,7 @@ cdef class Places:
         for level in range(self.n_levels):
             free(self.levels[level].words)
         free(self.levels)
+        free(self.starts)
 
     cdef int add_level(self, bytes bits) except -1:
         cdef RankBitmaps* level = self.levels + self.n_levels
@@ -90,7 +89,7 @@ cdef class Places:
 
     cdef void nest(self) noexcept:
         cdef Py_ssize_t place, around = NOT_FOUND
-        for place in range(self.starts.shape[0]):
+        for place in range(self.n_units):
             while around != NOT_FOUND and self.ends[around] <= self.starts[place]:
                 around = self.outer[around]
             self.outer[place] = around
@@ -109,6 +108,27 @@ cdef class Places:
             else:
                 high = middle
         return low - 1
+
+
+def enclosing(spans not None):
+    """The place of the span that most closely encloses each, or -1.
+
+    Args:
+        spans: tuples that begin with start and end; sorted by (start, -end), and any two nest or
+            are disjoint.
+    """
+    cdef list ends = [], outer = []
+    cdef Py_ssize_t around = NOT_FOUND, place = 0, start
+    cdef tuple span
+    for span in spans:
+        start = span[0]
+        while around != NOT_FOUND and <Py_ssize_t> ends[around] <= start:
+            around = outer[around]
+        outer.append(around)
+        ends.append(span[1])
+        around = place
+        place += 1
+    return outer
 
 
 def cut_at_places(
@@ -233,7 +253,7 @@ cdef class PlaceCut(Cutting):
             raise ValueError(f"a unit ends at {places.end}, after the text of {counts.text.n}")
         self.counts = counts
         self.places = places
-        self.units.after = places.starts.shape[0]
+        self.units.after = places.n_units
 
     def __dealloc__(self):
         free(self.units.outermost)
@@ -387,7 +407,7 @@ cdef bint begin_units(
     It adds text where the one before ends, or is the first; or it only starts elsewhere than one
     that was asked for, whose units are still known.
     """
-    cdef Py_ssize_t place, count, n_units = places.starts.shape[0], before = units.first
+    cdef Py_ssize_t place, count, n_units = places.n_units, before = units.first
     units.first = places.last_before(floor, before, units.after) + 1
     units.after = places.last_before(longest, units.first, n_units) + 1
     count = units.after - units.first

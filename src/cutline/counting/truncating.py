@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeAlias
 
 from cutline.checks import checked_budget, checked_integer, plain_text
 from cutline.counting.appender import Appender
-from cutline.counting.recounted import RecountedAppender
 from cutline.errors import BudgetError, shown
 
 if TYPE_CHECKING:
@@ -347,13 +346,11 @@ class _Start(_Side):
             if isinstance(counter, Appender):
                 more = self.text[self.kept : most]
                 most = self.kept + counter._reach(more, min(budget, sys.maxsize))
-            elif isinstance(counter, RecountedAppender):
+            else:
                 most = self._reach_by_points(counter, limit, most, budget)
         return most
 
-    def _reach_by_points(
-        self, counter: RecountedAppender, limit: Framed, most: int, budget: int
-    ) -> int:
+    def _reach_by_points(self, counter: GrowsAtEnd, limit: Framed, most: int, budget: int) -> int:
         """Do it by the first safe split point that is over the budget, whatever is behind it."""
         holds, beside = _safe_points_of(limit.measure)
         for place in range(max(self.kept + 1, beside), most - beside + 1):

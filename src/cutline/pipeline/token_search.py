@@ -29,6 +29,7 @@ Found = tuple[int, int, AddedToken]
 """Where a token starts and ends in a text, and the token."""
 
 _KNOWN: Final = 1024  # characters whose normal forms are kept
+_MOST_FOR_ONE: Final = 4
 _BLANKS_AS_WRITTEN: Final = (Metaspace("never", True, NO_CHARACTER),)
 
 
@@ -74,6 +75,13 @@ class TokenSearch:
     def longest(self) -> int:
         """The characters of the longest token."""
         return max(map(len, self._texts), default=0)
+
+    def place_after(self, text: str, place: int) -> int:
+        """Return a place before which each token ends that begins before another place.
+
+        No step makes less than one character of four.
+        """
+        return self._pass(text, place, len(text), _MOST_FOR_ONE * self.longest) or len(text)
 
     @cached_property
     def _kernel(self) -> tuple[ImageSearch, CharMap] | None:

@@ -19,6 +19,7 @@ from cutline.kernels.base.chunks import make_chunks
 from cutline.kernels.breaks.overlaps import Overlap
 from cutline.kernels.breaks.word_breaks import WordTexts, cut_words_at_breaks
 from cutline.kernels.words.intervals import WordIntervals
+from cutline.kernels.words.token_intervals import TokenIntervals
 from cutline.pipeline.entangled import EntangledParts
 from cutline.pipeline.slice_counter import SliceCounter
 from cutline.pipeline.words import WordPipeline
@@ -117,8 +118,28 @@ def _gap_for(n: int) -> int:
     return gap if gap >= _LEAST_GAP else 0
 
 
+class TokenCounter(WordCounter):
+    """The same where a text has added tokens, each of which all slices have that have its text."""
+
+    def _build(self) -> None:
+        """See `SliceCounter`."""
+        super()._build()
+        self._spans = self._pipeline.standing_tokens(self._text)
+
+    def _kernel_with(self, gap: int) -> WordIntervals:
+        pipeline, text = self._pipeline, self._text
+        parts_of = partial(EntangledParts, pipeline, text)
+        kernel = TokenIntervals(pipeline.kernel, text, parts_of, gap=gap)
+        assert self._spans is not None
+        kernel.add_tokens(self._spans, self._counter_of)
+        return kernel
+
+    def _counter_of(self, text: str) -> WordIntervals:
+        return WordCounter(self._pipeline, self._encoding, text)._kernel
+
+
 class _PartCounter(SliceCounter):
-    """The same where a text has added tokens.
+    """The same where a text has other added tokens.
 
     Counts add up at safe split points, and at the end of an added token for slices that have all of
     it. Between two of these no slice has an added token.
@@ -195,9 +216,11 @@ def intervals(
             f"{encoding.name!r} changes texts before it splits them: slices are counted by code "
             "points only"
         )
-    if pipeline.may_have_tokens(text):
-        return _PartCounter(pipeline, encoding, text)
-    return WordCounter(pipeline, encoding, text)
+    if not pipeline.may_have_tokens(text):
+        return WordCounter(pipeline, encoding, text)
+    if pipeline.standing_tokens(text) is not None:
+        return TokenCounter(pipeline, encoding, text)
+    return _PartCounter(pipeline, encoding, text)
 
 
 def text_cutter(

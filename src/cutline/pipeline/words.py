@@ -188,6 +188,44 @@ class WordPipeline(Pipeline):
         raw, normalized = self.finder_of_raw.texts, self.finder_of_normalized.texts
         return TokenSearch(raw, ()), TokenSearch(normalized, self.spec.normalizer)
 
+    def standing_tokens(self, text: str) -> NDArray[np.int64] | None:
+        """Find added tokens, each of which every slice has that has its text; and no other ones.
+
+        What is beside one is encoded like a text.
+
+        Returns:
+            Starts and ends: int64, shape (tokens, 2), from left to right. None: this is not so.
+        """
+        if not self._tokens_stand_apart:
+            return None
+        spans: list[tuple[int, int]] = []
+        for search in self._ordinary_searches:
+            found = search.find(text)
+            if found is None or (found and found[0][2].normalized and self._moves_white):
+                return None
+            spans += [(start, end) for start, end, _ in found]
+        spans.sort()
+        if any(end > start for (_, end), (start, _) in pairwise(spans)):
+            return None
+        return np.array(spans, dtype=np.int64).reshape(-1, 2)
+
+    @cached_property
+    def _tokens_stand_apart(self) -> bool:
+        ordinary = [token for one in self.ordinary_finders for token in one.texts.values()]
+        return self._tokens_stand_alone and not any(token.single_word for token in ordinary)
+
+    @cached_property
+    def _moves_white(self) -> bool:
+        """Whether tokens in normalized text, or what is beside them, may lose white space."""
+        if self._strips_at_tokens or self.rules.strips_end:
+            return True
+        texts = filter(None, self.ordinary_of_normalized.texts)
+        return any(text[0] in SPACE or text[-1] in SPACE for text in texts)
+
+    def beyond_token(self, text: str, place: int) -> int:
+        """Return a place before which each added token ends that begins before another place."""
+        return max(one.place_after(text, place) for one in self._ordinary_searches)
+
     @cached_property
     def _strips_at_tokens(self) -> bool:
         """Whether white space beside a token may be cut off that is found in normalized text."""

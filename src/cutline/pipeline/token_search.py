@@ -4,7 +4,7 @@ A kernel reads what becomes of each character. Where characters change one anoth
 them is normalized, and looked through. Source: docs/words.md, "Added tokens".
 """
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping
 from functools import cached_property, lru_cache, partial
 from typing import Final
@@ -17,6 +17,7 @@ from cutline.kernels.words.char_map import CharMap
 from cutline.kernels.words.image_search import ImageSearch
 from cutline.normalizing import SPACE, Step, Strip, normalize
 from cutline.pipeline.run_images import NO_CHARACTER
+from cutline.pipeline.stand_alone import overlap
 from cutline.pipeline.tokens_of_slices import slices_may_have
 from cutline.spec import AddedToken
 from cutline.words.char_rules import CharRules
@@ -108,19 +109,32 @@ class TokenSearch:
             if any(kinds[place : bisect_right(starts, last - 1)]):
                 return True
         parts = [span for *span, kind in zip(starts, ends, kinds, strict=True) if kind]
-        return any(self._may_be_in(text[begin:end]) for begin, end in self._windows(text, parts))
+        # A slice that has some of a token that is found has no other one there, if none overlap.
+        edges = [] if self._overlap else [*rows[::3], *rows[1::3]]
+        edges = sorted([0, *edges, len(text)])
+        for begin, start, end, stop in self._windows(text, parts):
+            begin = max(begin, edges[bisect_right(edges, start) - 1])
+            stop = min(stop, edges[bisect_left(edges, end)])
+            if self._may_be_in(text[begin:stop]):
+                return True
+        return False
 
-    def _windows(self, text: str, parts: list[list[int]]) -> Iterator[tuple[int, int]]:
-        """Yield parts, with as many characters on both sides as a token may have there."""
+    @cached_property
+    def _overlap(self) -> bool:
+        return overlap(set(self._texts))
+
+    def _windows(self, text: str, parts: list[list[int]]) -> Iterator[tuple[int, int, int, int]]:
+        """Yield starts and ends of parts between as many characters as a token may have there."""
         (start, end), *others = parts
         begin = self._pass(text, start, 0, self.longest) or 0
-        for start, stop in others:
-            beyond = self._pass(text, end, start, self.longest)
-            if beyond is not None:
-                yield begin, beyond
-                begin = self._pass(text, start, end, self.longest) or end
-            end = stop
-        yield begin, self._pass(text, end, len(text), self.longest) or len(text)
+        for next_start, next_end in others:
+            stop = self._pass(text, end, next_start, self.longest)
+            if stop is not None:
+                yield begin, start, end, stop
+                begin = self._pass(text, next_start, end, self.longest) or end
+                start = next_start
+            end = next_end
+        yield begin, start, end, self._pass(text, end, len(text), self.longest) or len(text)
 
     def _pass(self, text: str, at: int, stop: int, n: int) -> int | None:
         """Return the place behind n characters that do not vanish; None: it is beyond `stop`.

@@ -196,10 +196,10 @@ class _PartCounter(SliceCounter):
         width = _CHARACTERS_A_TOKEN * min(n, end - begin) + 256
         while True:
             stop = min(end, begin + width)
-            window = text[begin:stop]
-            if self._pipeline.may_have_tokens(window):
+            beyond = self._pipeline.beyond_tokens(text, stop)
+            if self._pipeline.may_have_tokens(text[begin : min(end, beyond)]):
                 return None
-            counter = WordCounter(self._pipeline, encoding, window)
+            counter = WordCounter(self._pipeline, encoding, text[begin:stop])
             if stop == end or counter.settled > n:
                 return begin + counter.split_at(0, n)
             width *= 4
@@ -244,12 +244,27 @@ def split_at(pipeline: WordPipeline, encoding: TextEncoder, text: str, n: int, s
         raise OffsetError(f"start must be from 0 to {len(text)}, the text's length, got {start}")
     width = _CHARACTERS_A_TOKEN * min(n, len(text)) + 256
     while True:
-        window = text[start : start + width]
-        utf8_of(window, start)
-        counter = intervals(pipeline, encoding, window)
-        if len(window) == len(text) - start or counter.settled > n:
+        utf8_of(text[start : start + width], start)
+        counter = _counter_of_window(pipeline, encoding, text, start, start + width)
+        if len(counter) == len(text) - start or counter.settled > n:
             return start + counter.split_at(0, n)
         width *= 4
+
+
+def _counter_of_window(
+    pipeline: WordPipeline, encoding: TextEncoder, text: str, start: int, stop: int
+) -> WordCounter | _PartCounter:
+    """Return a counter for a part of a text across whose end no added token of the text lies."""
+    if stop >= len(text):
+        return intervals(pipeline, encoding, text[start:])
+    width, wider = stop - start, text[start : pipeline.beyond_tokens(text, stop)]
+    if pipeline.may_have_tokens(wider):
+        spans = pipeline.standing_tokens(wider)
+        if spans is None:
+            return _PartCounter(pipeline, encoding, wider[:width])
+        across = spans[(spans[:, 0] < width) & (spans[:, 1] > width), 0]
+        width = int(across[0]) if len(across) else width
+    return intervals(pipeline, encoding, wider[:width])
 
 
 def split(

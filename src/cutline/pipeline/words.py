@@ -222,9 +222,10 @@ class WordPipeline(Pipeline):
         texts = filter(None, self.ordinary_of_normalized.texts)
         return any(text[0] in SPACE or text[-1] in SPACE for text in texts)
 
-    def beyond_token(self, text: str, place: int) -> int:
+    def beyond_tokens(self, text: str, place: int) -> int:
         """Return a place before which each added token ends that begins before another place."""
-        return max(one.place_after(text, place) for one in self._ordinary_searches)
+        searches = self._ordinary_searches
+        return max((one.place_after(text, place) for one in searches), default=place)
 
     @cached_property
     def _strips_at_tokens(self) -> bool:

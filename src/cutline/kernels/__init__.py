@@ -92,7 +92,8 @@ Which kernel reads what, room by room; a room reads only rooms above it::
       slice_counts    a slice + text_starts            -> its tokens
       longest_end     a place + slice_counts           -> the longest slice within a budget
       intervals       text + longest_end               -> counts of slices, cuts
-      token_intervals intervals + added tokens         -> the same among these
+      token_intervals
+                      intervals + added tokens         -> the same among these
     breaks/
       line_ends       text                             -> where line ends are
       wrapping        line_ends + the lines around     -> which ones only wrap the text

@@ -7,6 +7,7 @@ them is normalized, and looked through. Source: docs/words.md, "Added tokens".
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping
 from functools import cached_property, lru_cache, partial
+from math import prod
 from typing import Final
 
 import numpy as np
@@ -15,12 +16,13 @@ from numpy.typing import NDArray
 from cutline.errors import PatternError, VocabularyError
 from cutline.kernels.words.char_map import CharMap
 from cutline.kernels.words.image_search import ImageSearch
-from cutline.normalizing import SPACE, Step, Strip, normalize
+from cutline.normalizing import SPACE, Form, Replace, Step, Strip, normalize
 from cutline.pipeline.run_images import NO_CHARACTER
 from cutline.pipeline.stand_alone import overlap
 from cutline.pipeline.tokens_of_slices import slices_may_have
 from cutline.spec import AddedToken
 from cutline.words.char_rules import CharRules
+from cutline.words.precompiled import Precompiled
 from cutline.words.splitting import Metaspace
 from cutline.words.steps import Collapse
 
@@ -30,7 +32,6 @@ Found = tuple[int, int, AddedToken]
 """Where a token starts and ends in a text, and the token."""
 
 _KNOWN: Final = 1024  # characters whose normal forms are kept
-_MOST_FOR_ONE: Final = 4
 _BLANKS_AS_WRITTEN: Final = (Metaspace("never", True, NO_CHARACTER),)
 
 
@@ -80,9 +81,10 @@ class TokenSearch:
     def place_after(self, text: str, place: int) -> int:
         """Return a place before which each token ends that begins before another place.
 
-        No step makes less than one character of four.
+        What becomes of one is made of so many characters at most, but for those that vanish.
         """
-        return self._pass(text, place, len(text), _MOST_FOR_ONE * self.longest) or len(text)
+        most = self.longest * prod(map(_most_for_one, self._steps))
+        return self._pass(text, place, len(text), most) or len(text)
 
     @cached_property
     def _kernel(self) -> tuple[ImageSearch, CharMap] | None:
@@ -159,6 +161,19 @@ class TokenSearch:
 def _inner(steps: tuple[Step, ...]) -> tuple[Step, ...]:
     """Leave steps out that only cut off white space, or make runs of it shorter."""
     return tuple(step for step in steps if not isinstance(step, Strip | Collapse))
+
+
+def _most_for_one(step: Step) -> int:
+    """Return of how many characters a step makes one at most, if it is no white space."""
+    match step:
+        case Replace(old=old):
+            return len(old)
+        case Form():
+            return 4
+        case Precompiled():
+            return 5  # bytes of a grapheme cluster that a map looks up as a whole
+        case _:
+            return 1
 
 
 def _trie(

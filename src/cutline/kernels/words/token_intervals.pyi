@@ -6,6 +6,8 @@ from numpy.typing import NDArray
 from cutline.kernels.words.intervals import WordIntervals
 
 class TokenIntervals(WordIntervals):
+    @property
+    def settled(self) -> int: ...
     def add_tokens(
         self, spans: NDArray[np.int64], counter_of: Callable[[str], WordIntervals]
     ) -> None: ...

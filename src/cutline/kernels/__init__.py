@@ -74,6 +74,7 @@ Which kernel reads what, room by room; a room reads only rooms above it::
       splitting       text + scan of several patterns  -> pieces, split again and again; their ends
       images          normalized characters            -> their images: bytes, and where words end
       char_map        characters + images              -> the images of all, made when needed
+      image_search    texts + char_map                 -> where they are in what becomes of a text
       run_images      text + char_map                  -> what becomes of its runs, for BPE
       reader          text + char_map                  -> words
       separators.pxd  images of blanks                 -> what lies between runs
@@ -91,6 +92,8 @@ Which kernel reads what, room by room; a room reads only rooms above it::
       slice_counts    a slice + text_starts            -> its tokens
       longest_end     a place + slice_counts           -> the longest slice within a budget
       intervals       text + longest_end               -> counts of slices, cuts
+      token_intervals
+                      intervals + added tokens         -> the same among these
     breaks/
       line_ends       text                             -> where line ends are
       wrapping        line_ends + the lines around     -> which ones only wrap the text

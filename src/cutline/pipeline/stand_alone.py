@@ -4,7 +4,7 @@ from cutline.normalizing import normalize
 from cutline.spec import TokenizerSpec
 from cutline.words.splitting import Metaspace
 
-__all__ = ["tokens_stand_alone"]
+__all__ = ["overlap", "tokens_stand_alone"]
 
 
 def tokens_stand_alone(spec: TokenizerSpec) -> bool:
@@ -19,10 +19,10 @@ def tokens_stand_alone(spec: TokenizerSpec) -> bool:
         return False  # what follows a token has no prefix
     texts = {token.content for token in tokens}
     texts |= {normalize(token.content, spec.normalizer) for token in tokens if token.normalized}
-    return not _overlap(texts - {""})
+    return not overlap(texts - {""})
 
 
-def _overlap(texts: set[str]) -> bool:
+def overlap(texts: set[str]) -> bool:
     """Return whether the end of a text begins another one, or itself, or one is inside another.
 
     Cost: quadratic in the length of each.

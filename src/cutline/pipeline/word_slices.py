@@ -19,6 +19,7 @@ from cutline.kernels.base.chunks import make_chunks
 from cutline.kernels.breaks.overlaps import Overlap
 from cutline.kernels.breaks.word_breaks import WordTexts, cut_words_at_breaks
 from cutline.kernels.words.intervals import WordIntervals
+from cutline.kernels.words.token_intervals import TokenIntervals
 from cutline.pipeline.entangled import EntangledParts
 from cutline.pipeline.slice_counter import SliceCounter
 from cutline.pipeline.words import WordPipeline
@@ -117,8 +118,28 @@ def _gap_for(n: int) -> int:
     return gap if gap >= _LEAST_GAP else 0
 
 
+class TokenCounter(WordCounter):
+    """The same where a text has added tokens, each of which all slices have that have its text."""
+
+    def _build(self) -> None:
+        """See `SliceCounter`."""
+        super()._build()
+        self._spans = self._pipeline.standing_tokens(self._text)
+
+    def _kernel_with(self, gap: int) -> WordIntervals:
+        pipeline, text = self._pipeline, self._text
+        parts_of = partial(EntangledParts, pipeline, text)
+        kernel = TokenIntervals(pipeline.kernel, text, parts_of, gap=gap)
+        assert self._spans is not None
+        kernel.add_tokens(self._spans, self._counter_of)
+        return kernel
+
+    def _counter_of(self, text: str) -> WordIntervals:
+        return WordCounter(self._pipeline, self._encoding, text)._kernel
+
+
 class _PartCounter(SliceCounter):
-    """The same where a text has added tokens.
+    """The same where a text has other added tokens.
 
     Counts add up at safe split points, and at the end of an added token for slices that have all of
     it. Between two of these no slice has an added token.
@@ -175,10 +196,10 @@ class _PartCounter(SliceCounter):
         width = _CHARACTERS_A_TOKEN * min(n, end - begin) + 256
         while True:
             stop = min(end, begin + width)
-            window = text[begin:stop]
-            if self._pipeline.may_have_tokens(window):
+            beyond = self._pipeline.beyond_tokens(text, stop)
+            if self._pipeline.may_have_tokens(text[begin : min(end, beyond)]):
                 return None
-            counter = WordCounter(self._pipeline, encoding, window)
+            counter = WordCounter(self._pipeline, encoding, text[begin:stop])
             if stop == end or counter.settled > n:
                 return begin + counter.split_at(0, n)
             width *= 4
@@ -195,9 +216,11 @@ def intervals(
             f"{encoding.name!r} changes texts before it splits them: slices are counted by code "
             "points only"
         )
-    if pipeline.may_have_tokens(text):
-        return _PartCounter(pipeline, encoding, text)
-    return WordCounter(pipeline, encoding, text)
+    if not pipeline.may_have_tokens(text):
+        return WordCounter(pipeline, encoding, text)
+    if pipeline.standing_tokens(text) is not None:
+        return TokenCounter(pipeline, encoding, text)
+    return _PartCounter(pipeline, encoding, text)
 
 
 def text_cutter(
@@ -221,12 +244,27 @@ def split_at(pipeline: WordPipeline, encoding: TextEncoder, text: str, n: int, s
         raise OffsetError(f"start must be from 0 to {len(text)}, the text's length, got {start}")
     width = _CHARACTERS_A_TOKEN * min(n, len(text)) + 256
     while True:
-        window = text[start : start + width]
-        utf8_of(window, start)
-        counter = intervals(pipeline, encoding, window)
-        if len(window) == len(text) - start or counter.settled > n:
+        utf8_of(text[start : start + width], start)
+        counter = _counter_of_window(pipeline, encoding, text, start, start + width)
+        if len(counter) == len(text) - start or counter.settled > n:
             return start + counter.split_at(0, n)
         width *= 4
+
+
+def _counter_of_window(
+    pipeline: WordPipeline, encoding: TextEncoder, text: str, start: int, stop: int
+) -> WordCounter | _PartCounter:
+    """Return a counter for a part of a text across whose end no added token of the text lies."""
+    if stop >= len(text):
+        return intervals(pipeline, encoding, text[start:])
+    width, wider = stop - start, text[start : pipeline.beyond_tokens(text, stop)]
+    if pipeline.may_have_tokens(wider):
+        spans = pipeline.standing_tokens(wider)
+        if spans is None:
+            return _PartCounter(pipeline, encoding, wider[:width])
+        across = spans[(spans[:, 0] < width) & (spans[:, 1] > width), 0]
+        width = int(across[0]) if len(across) else width
+    return intervals(pipeline, encoding, wider[:width])
 
 
 def split(

@@ -25,6 +25,7 @@ from cutline.pipeline.added import is_of_word
 from cutline.pipeline.changed_runs import ChangedRuns
 from cutline.pipeline.pipeline import Pipeline
 from cutline.pipeline.stand_alone import tokens_stand_alone
+from cutline.pipeline.token_search import Found, TokenSearch
 from cutline.pipeline.tokens_of_slices import slices_may_have
 from cutline.pipeline.unigram_cover import UnigramCover
 from cutline.spec import AddedToken, TokenizerSpec
@@ -161,14 +162,75 @@ class WordPipeline(Pipeline):
 
     def may_have_tokens(self, text: str) -> bool:
         """Return whether a text, or a slice of it, may have added tokens."""
-        if not self.ordinary_finders:
-            return False
+        found = [one.find(text) for one in self._ordinary_searches]
+        if any(found):
+            return True
+        return None in found and self._slices_may_have(text)
+
+    def _slices_may_have(self, text: str) -> bool:
+        """Return the same, by the normal form of the text."""
         steps = self.spec.normalizer
         normalized = normalize(text, steps)
         if any(one.may_find(text) or one.may_find(normalized) for one in self.ordinary_finders):
             return True
         tokens = self.finder_of_normalized.texts
         return bool(tokens) and slices_may_have(tokens, steps, text, normalized)
+
+    @cached_property
+    def _ordinary_searches(self) -> tuple[TokenSearch, ...]:
+        """What finds added tokens that are not special: as they are, and in normalized text."""
+        ways = (self.ordinary_of_raw, ()), (self.ordinary_of_normalized, self.spec.normalizer)
+        return tuple(TokenSearch(one.texts, steps) for one, steps in ways if one.texts)
+
+    @cached_property
+    def _searches(self) -> tuple[TokenSearch, TokenSearch]:
+        """The same for all added tokens, for special ones hide others."""
+        raw, normalized = self.finder_of_raw.texts, self.finder_of_normalized.texts
+        return TokenSearch(raw, ()), TokenSearch(normalized, self.spec.normalizer)
+
+    def standing_tokens(self, text: str) -> NDArray[np.int64] | None:
+        """Find added tokens, each of which every slice has that has its text; and no other ones.
+
+        What is beside one is encoded like a text.
+
+        Returns:
+            Starts and ends: int64, shape (tokens, 2), from left to right. None: this is not so.
+        """
+        if not self._tokens_stand_apart:
+            return None
+        spans: list[tuple[int, int]] = []
+        for search in self._ordinary_searches:
+            found = search.find(text)
+            if found is None or (found and found[0][2].normalized and self._moves_white):
+                return None
+            spans += [(start, end) for start, end, _ in found]
+        spans.sort()
+        if any(end > start for (_, end), (start, _) in pairwise(spans)):
+            return None
+        return np.array(spans, dtype=np.int64).reshape(-1, 2)
+
+    @cached_property
+    def _tokens_stand_apart(self) -> bool:
+        ordinary = [token for one in self.ordinary_finders for token in one.texts.values()]
+        return self._tokens_stand_alone and not any(token.single_word for token in ordinary)
+
+    @cached_property
+    def _moves_white(self) -> bool:
+        """Whether tokens in normalized text, or what is beside them, may lose white space."""
+        if self._strips_at_tokens or self.rules.strips_end:
+            return True
+        texts = filter(None, self.ordinary_of_normalized.texts)
+        return any(text[0] in SPACE or text[-1] in SPACE for text in texts)
+
+    def beyond_tokens(self, text: str, place: int) -> int:
+        """Return a place before which each added token ends that begins before another place."""
+        searches = self._ordinary_searches
+        return max((one.place_after(text, place) for one in searches), default=place)
+
+    @cached_property
+    def _strips_at_tokens(self) -> bool:
+        """Whether white space beside a token may be cut off that is found in normalized text."""
+        return self._strips_raw or self.rules.last_strip.left
 
     # Parts of texts
 
@@ -181,7 +243,40 @@ class WordPipeline(Pipeline):
         if not allowed and not self.ordinary_finders:
             yield 0, len(text), None
             return
-        yield from self.finder_of_raw.cut(text, self.counting(allowed))
+        found = self._plain_tokens(self._searches[0], text, allowed)
+        if found is None:
+            yield from self.finder_of_raw.cut(text, self.counting(allowed))
+            return
+        done = 0
+        for start, end, token in found:
+            if done < start:
+                yield done, start, None
+            yield start, end, token
+            done = end
+        if done < len(text):
+            yield done, len(text), None
+
+    def _plain_tokens(
+        self, search: TokenSearch, text: str, allowed: frozenset[str]
+    ) -> list[Found] | None:
+        """Find the tokens of a text that count; None: what is beside one decides, or is a part."""
+        counts, found = self.counting(allowed), search.find(text)
+        if found is None:
+            return None
+        plain = [one for one in found if counts(one[2])]
+        if any(token.single_word or token.lstrip or token.rstrip for _, _, token in plain):
+            return None
+        return plain
+
+    def _tokens_of_section(self, section: str, allowed: frozenset[str]) -> list[Found] | None:
+        """Find the tokens of a section in its normal form, by the given characters.
+
+        None: they are not known so.
+        """
+        if not self._searches_normalized or not (allowed or self.ordinary_finders):
+            return []
+        found = self._plain_tokens(self._searches[1], section, allowed)
+        return None if found and self._strips_at_tokens else found
 
     def _steps_from(self, begins: bool) -> tuple[Step, ...]:
         """Return the steps for a section of a text; `begins`: it is not inside one."""
@@ -241,16 +336,21 @@ class WordPipeline(Pipeline):
             if token is not None:
                 yield start, end, token
                 continue
+            inside = self._tokens_of_section(text[start:end], frozenset())
+            if inside is not None:
+                for begin, stop, inner in inside:
+                    yield start + begin, start + stop, inner
+                continue
             found = self._normalized_pieces(text[start:end], frozenset())
             if found is None:
                 continue
             spans = trace(Traced.of(text[start:end]), self.spec.normalizer).spans.tolist()
-            for first, last, inner in found:
+            for first, last, piece in found:
                 begin, stop = spans[first][0], spans[last - 1][1]
                 is_whole = first == 0 or spans[first - 1][1] <= begin
                 is_whole &= last == len(spans) or spans[last][0] >= stop
-                if inner is not None and is_whole:
-                    yield start + begin, start + stop, inner
+                if piece is not None and is_whole:
+                    yield start + begin, start + stop, piece
 
     def _pieces(self, text: str, allowed: frozenset[str], at_start: bool) -> Iterator["_Piece"]:
         """Cut a text into pieces for one call of the kernel each.
@@ -280,24 +380,54 @@ class WordPipeline(Pipeline):
             begins: whether it is not inside a section.
             prefixes: whether its first word gets the prefix.
         """
-        found = self._normalized_pieces(section, allowed, begins=begins)
-        if found is not None:
-            traced = trace(Traced.of(section), self._steps_from(begins))
-            for first, last, inner in found:
-                part = traced.part(first, last)
-                begin, stop = int(part.spans[0, 0]), int(part.spans[-1, 1])
-                made = _Normalized(part.text, partial(_known, part), start)
-                prefix = prefixes and (first == 0 or not self._only_first)
-                yield _Piece(start + begin, start + stop, inner or made, prefix, True)
-            return
-        kept, cut_off = self._stripped(section, begins)
+        tokens = self._tokens_of_section(section, allowed)
+        if tokens is None:
+            found = self._normalized_pieces(section, allowed, begins=begins)
+            if found is not None:
+                yield from self._traced_pieces(section, start, found, begins, prefixes)
+                return
+        done = 0
+        for first, last, token in tokens or ():
+            prefix = prefixes and (done == 0 or not self._only_first)
+            ends = begins and done == 0, False
+            yield from self._between(section[done:first], start + done, ends, prefix)
+            yield _Piece(start + first, start + last, token)
+            done = last
+        prefix = prefixes and (done == 0 or not self._only_first)
+        yield from self._between(section[done:], start + done, (begins and done == 0, True), prefix)
+
+    def _traced_pieces(
+        self,
+        section: str,
+        start: int,
+        found: list[tuple[int, int, AddedToken | None]],
+        begins: bool,
+        prefixes: bool,
+    ) -> Iterator["_Piece"]:
+        """Yield the pieces of the normal form of a section, with what they come from."""
+        traced = trace(Traced.of(section), self._steps_from(begins))
+        for first, last, inner in found:
+            part = traced.part(first, last)
+            begin, stop = int(part.spans[0, 0]), int(part.spans[-1, 1])
+            made = _Normalized(part.text, partial(_known, part), start)
+            prefix = prefixes and (first == 0 or not self._only_first)
+            yield _Piece(start + begin, start + stop, inner or made, prefix, True)
+
+    def _between(
+        self, text: str, start: int, ends: tuple[bool, bool], prefixes: bool
+    ) -> Iterator["_Piece"]:
+        """Cut what is between two added tokens; `ends`: whether it begins and ends a section."""
+        kept, cut_off = self._stripped(text, ends[0])
         for first, last, is_entangled in self._few_parts(kept):
             part_text = kept[first:last]
             begin = start + cut_off + first
-            ends = begins and first == 0, last == len(kept)
-            what = self._normalized(part_text, begin, ends) if is_entangled else part_text
+            if is_entangled:
+                own = ends[0] and first == 0, ends[1] and last == len(kept)
+                what: str | _Normalized = self._normalized(part_text, begin, own)
+            else:
+                what = part_text
             prefix = prefixes and (first == 0 or not self._only_first)
-            yield _Piece(begin, begin + len(part_text), what, prefix)
+            yield _Piece(begin, begin + len(part_text), what, prefix, not ends[1])
 
     def _parts(self, text: str) -> Iterator[tuple[int, int, bool]]:
         """Cut a text where its characters change one another.
@@ -414,7 +544,7 @@ class WordPipeline(Pipeline):
     def _whole(self, text: str) -> str | None:
         """Return the text if the kernel can take it at once, unless characters are entangled."""
         text = plain_text(text)
-        if self.ordinary_finders:
+        if self.ordinary_finders and self.may_have_tokens(_repaired(text)):
             return None
         return self._stripped(text, begins=True)[0]
 
@@ -459,7 +589,7 @@ class WordPipeline(Pipeline):
         for piece in pieces:
             match piece.what:
                 case str() as raw:
-                    total += self.kernel.count(raw, False, piece.prefixes)
+                    total += self.kernel.count(raw, False, piece.prefixes, piece.keeps_end)
                 case _Normalized() as made:
                     total += self.kernel.count(made.text, True, piece.prefixes, piece.keeps_end)
                 case _:
@@ -501,7 +631,9 @@ class WordPipeline(Pipeline):
         for piece in self._pieces(_repaired(plain_text(text)), allowed, at_start):
             match piece.what:
                 case str() as raw:
-                    ids += self.kernel.encode(raw, True, False, piece.prefixes) or ()
+                    ids += (
+                        self.kernel.encode(raw, True, False, piece.prefixes, piece.keeps_end) or ()
+                    )
                 case _Normalized() as made:
                     ids += (
                         self.kernel.encode(made.text, True, True, piece.prefixes, piece.keeps_end)
@@ -525,7 +657,7 @@ class WordPipeline(Pipeline):
         for piece in self._pieces(text, allowed, at_start=True):
             match piece.what:
                 case str() as raw:
-                    found, places = self._traced(raw, False, piece.prefixes)
+                    found, places = self._traced(raw, False, piece.prefixes, piece.keeps_end)
                     spans.append(places + piece.start)
                 case _Normalized() as made:
                     found, places = self._traced(made.text, True, piece.prefixes, piece.keeps_end)

@@ -504,14 +504,18 @@ cdef class TextStarts:
 
     @property
     def settled(self):
-        """Tokens before a start near the end: a cut within a lower budget is not moved by more text.
+        """Tokens before a start near the end: a cut within a lower budget is not moved by more text."""
+        cdef Py_ssize_t start = self.settled_start()
+        return tokens_before(&self.starts, start) if start > 0 else 0
 
-        More text may change the last character, or the marks at the end and what is before them.
+    def settled_start(self):
+        """This start; or 0. More text may change the last character, or the marks at the end and what
+        is before them.
         """
         cdef Py_ssize_t at = self.starts.n
         while at > 0 and self.char_map.flags_at(&self.text, at - 1) & PAIR:
             at -= 1
-        return tokens_before(&self.starts, last_start(&self.starts, at - 2)) if at > 1 else 0
+        return last_start(&self.starts, at - 2) if at > 1 else 0
 
     @property
     def nbytes(self):

@@ -1,0 +1,146 @@
+"""Texts with ordinary added tokens, of models that encode words: whole, in slices, and cut.
+
+What `tokenizers` makes of each slice is the oracle.
+"""
+
+import random
+from itertools import combinations
+from typing import Any
+
+import pytest
+
+import cutline
+from cutline.pipeline.word_slices import TokenCounter, WordCounter
+from tests.words.test_encoding import CASES, random_text
+from tests.words.test_overlaps import check_breaks, check_tokens
+from tests.words.tokenizers_of import tokenizer_of
+
+tokenizers = pytest.importorskip("tokenizers", reason="the oracle of these tests")
+AddedToken = tokenizers.AddedToken
+
+TOKENS = (
+    "<x>", "<Y>", "<b c>", "[e\u0301]", "\u00c9!", "\u4e16", "$$", "<\ufb01>", "\u2581q", "a=", "|",
+    "<e\u0302>", "Ab", "\u0130", "#\u1100\u1161", "<z> ", " w", "\U0001f600.", "\u0301", "(c)",
+)  # fmt: skip
+BESIDE = ("", "", " ", "  ", "a", "e", "\u0301", "\u200b", "\n", "\u0338", "\u1161", ">", "<", ".")
+
+
+def some_tokens(rng: random.Random) -> list[Any]:
+    texts = rng.sample(TOKENS, rng.choice((1, 1, 2, 3)))
+    odd = rng.random() < 0.15
+    return [
+        AddedToken(text, normalized=rng.random() < 0.6, single_word=odd and rng.random() < 0.3)
+        for text in texts
+    ]
+
+
+def text_with(rng: random.Random, tokens: list[Any], n: int) -> str:
+    parts = []
+    for _ in range(rng.randint(1, n)):
+        token = rng.choice(tokens).content
+        ways = (token, token, token.upper(), token.lower(), token[:-1], token[1:])
+        plain = rng.choice(("abc", "e d ", "a.", " ", "5"))
+        written = random_text(rng, 4) if rng.random() < 0.4 else plain
+        parts += [rng.choice(ways), rng.choice(BESIDE), written, rng.choice(BESIDE)]
+    return "".join(rng.sample(parts, len(parts)))
+
+
+@pytest.mark.parametrize(("kind", "name"), CASES)
+def test_texts_and_slices(kind: str, name: str) -> None:
+    rng = random.Random(f"tokens {kind} {name}")
+    for _ in range(3):
+        tokenizer, tokens = tokenizer_of(kind, name, rng), some_tokens(rng)
+        tokenizer.add_tokens(tokens)
+        try:
+            encoding = cutline.Encoding.from_tokenizers(tokenizer)
+        except cutline.CutlineError:
+            continue
+        for _ in range(6):
+            text = text_with(rng, tokens, 3)[:24]
+            ids = tokenizer.encode(text, add_special_tokens=False).ids
+            assert encoding.encode_ordinary(text) == ids, (tokens, text)
+            assert encoding.count(text) == len(ids), (tokens, text)
+            counter, counts = encoding.intervals(text), {}
+            for start, end in combinations(range(len(text) + 1), 2):
+                want = len(tokenizer.encode(text[start:end], add_special_tokens=False).ids)
+                assert counter.count(start, end) == want, (tokens, text, start, end)
+                counts[start, end] = want
+            for start in range(len(text)):
+                for n in (0, 1, 2, 3, 5, 8):
+                    ends = range(len(text), start, -1)
+                    fits = next((end for end in ends if counts[start, end] <= n), start)
+                    assert counter.split_at(start, n) == fits, (tokens, text, start, n)
+
+
+@pytest.mark.parametrize(("kind", "name"), CASES)
+def test_kernels_cut_as_counts_of_slices_do(kind: str, name: str) -> None:
+    rng = random.Random(f"cuts {kind} {name}")
+    for _ in range(3):
+        tokenizer, tokens = tokenizer_of(kind, name, rng), some_tokens(rng)
+        tokenizer.add_tokens(tokens)
+        try:
+            encoding = cutline.Encoding.from_tokenizers(tokenizer)
+        except cutline.CutlineError:
+            continue
+        for _ in range(6):
+            text = text_with(rng, tokens, 12)
+            check_tokens(rng, encoding, text)
+            if isinstance(encoding.intervals(text), WordCounter):
+                check_breaks(rng, encoding, text)
+
+
+@pytest.mark.parametrize("normalized", [False, True])
+@pytest.mark.parametrize(("kind", "name"), [("WordPiece", "NFC, bert"), ("Unigram", "xlm-r")])
+def test_tokens_that_stand_alone_are_left_to_kernels(
+    kind: str, name: str, normalized: bool
+) -> None:
+    tokenizer = tokenizer_of(kind, name, random.Random(3))
+    tokens = ("<my_token>", "<b-c>", "\u00c9!")
+    tokenizer.add_tokens([AddedToken(one, normalized=normalized) for one in tokens])
+    encoding = cutline.Encoding.from_tokenizers(tokenizer)
+    assert type(encoding.intervals("abc <my token> d")) is WordCounter
+    for text in ("ab<my_token>\u00c9! c", "<b-c>", "e\u0301a <b-c> ee\u0301"):
+        assert type(encoding.intervals(text)) is TokenCounter, text
+    if name == "NFC, bert":  # the mark changes the token
+        is_known = type(encoding.intervals("a <b-c>\u0338 b")) is TokenCounter
+        assert is_known is not normalized
+
+
+@pytest.mark.parametrize("normalized", [False, True])
+@pytest.mark.parametrize("kind", ["WordPiece", "Unigram"])
+def test_a_window_does_not_end_inside_a_token(kind: str, normalized: bool) -> None:
+    """`Encoding.split_at` reads 8 characters a token, and 256 more, at first."""
+    tokenizer = tokenizer_of(kind, "bert cased", random.Random(3))
+    tokenizer.add_tokens([AddedToken("<my_token>", normalized=normalized)])
+    encoding = cutline.Encoding.from_tokenizers(tokenizer)
+    for before in range(256, 290):
+        text = " " * before + "<my_token> a b c d e" * 3
+        for n in (1, 2, 3):
+            ends = range(len(text), 0, -1)
+            longest = next(end for end in ends if encoding.count(text[:end]) <= n)
+            assert encoding.split_at(text, n) == longest
+
+
+@pytest.mark.parametrize("kind", ["WordPiece", "Unigram"])
+def test_longer_texts_in_blocks_of_other_characters(kind: str) -> None:
+    """Images are made when a text first has a character of their block."""
+    tokenizer = tokenizer_of(kind, "NFKC, Lowercase", random.Random(3))
+    tokenizer.add_tokens(["<\u0431\u0435\u0433>", "\u4e16\u754c"])
+    encoding = cutline.Encoding.from_tokenizers(tokenizer)
+    parts = (
+        "\u0411\u0415\u0413 <\u0411\u0415\u0413>",
+        "\u4e16 \u4e16\u754c",
+        "\uff1c\u0431\u0435\u0433>",
+        "\ue000 \U0001f600",
+    )
+    for text in (*parts, " abc ".join(parts) * 200):
+        ids = tokenizer.encode(text, add_special_tokens=False).ids
+        assert encoding.count(text) == encoding.intervals(text).count(0, len(text)) == len(ids)
+        assert encoding.encode_ordinary(text) == ids
+
+
+def test_surrogates_that_make_a_token() -> None:
+    tokenizer = tokenizer_of("WordPiece", "bert cased", random.Random(3))
+    tokenizer.add_tokens(["<\U0001f600>"])
+    encoding = cutline.Encoding.from_tokenizers(tokenizer)
+    assert encoding.count("a <\ud83d\ude00> b") == encoding.count("a <\U0001f600> b")

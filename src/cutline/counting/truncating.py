@@ -291,7 +291,20 @@ class _Side(ABC):
 
         False: that is not known at once.
         """
-        return False
+        if not _cuts_alone(self._limits):
+            return False
+        left = tuple(map(sub, budgets, _counts(self._limits, marker)))
+        if min(left) < 0:
+            return False
+        length = self.whole(self.longest(left, most))
+        if length > most or not self.fits(length, marker, budgets):
+            return False
+        self.keep(length)
+        return True
+
+    @abstractmethod
+    def longest(self, budgets: Budgets, most: int) -> int:
+        """Return a length, at most `most`, that fits alone; of a start it is the greatest."""
 
     def reach(self, most: int, budgets: Budgets) -> int:
         """Return up to which length, at most `most`, any may fit, whatever the marker."""
@@ -329,17 +342,8 @@ class _Start(_Side):
     def whole(self, length: int) -> int:
         return self._uncut_at(length)[1]
 
-    def begin(self, marker: str, budgets: Budgets, most: int) -> bool:
-        if not _cuts_alone(self._limits):
-            return False
-        left = [*map(sub, budgets, _counts(self._limits, marker))]
-        if min(left) < 0:
-            return False
-        length = self.whole(min(most, _longest(self._limits, self.text, tuple(left))))
-        if length > most or not self.fits(length, marker, budgets):
-            return False
-        self.keep(length)
-        return True
+    def longest(self, budgets: Budgets, most: int) -> int:
+        return min(most, _longest(self._limits, self.text, budgets))
 
     def reach(self, most: int, budgets: Budgets) -> int:
         for counter, limit, budget in zip(self._counters, self._limits, budgets, strict=True):
@@ -394,28 +398,18 @@ class _End(_Side):
     def span(self) -> tuple[int, int]:
         return len(self.text) - self.kept, len(self.text)
 
-    def begin(self, marker: str, budgets: Budgets, most: int) -> bool:
-        if not _cuts_alone(self._limits):
-            return False
-        left = [*map(sub, budgets, _counts(self._limits, marker))]
-        if min(left) < 0:
-            return False
-        window = self.text[-_CHARACTERS_A_TOKEN * min(*left, len(self.text)) - _FEW :]
+    def longest(self, budgets: Budgets, most: int) -> int:
+        window = self.text[-_CHARACTERS_A_TOKEN * min(*budgets, len(self.text)) - _FEW :]
         self._window = len(window)
         measures: list[TokenCounter] = [one.measure for one in self._limits]  # type: ignore[misc]
         self._slices = [measure.intervals(window) for measure in measures]
 
         def is_over(length: int) -> bool:
             start = len(window) - length
-            counted = (one.count(start, len(window)) for one in self._slices)
-            return any(map(gt, counted, left))
+            counts = (one.count(start, len(window)) for one in self._slices)
+            return any(map(gt, counts, budgets))
 
-        lengths = range(min(most, len(window)) + 1)
-        length = self.whole(bisect_left(lengths, 1, 1, key=is_over) - 1)
-        if length > most or not self.fits(length, marker, budgets):
-            return False
-        self.keep(length)
-        return True
+        return bisect_left(range(min(most, len(window)) + 1), 1, 1, key=is_over) - 1
 
     def reach(self, most: int, budgets: Budgets) -> int:
         for counter, limit, budget in zip(self._slices, self._limits, budgets, strict=False):

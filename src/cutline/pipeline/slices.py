@@ -111,7 +111,7 @@ def _split_at_in_windows(
             end == stop
             or counter.settled > n
             or (
-                not isinstance(counter, SpelledCounter)
+                not (isinstance(counter, SpelledCounter) and pipeline.spec.characters)
                 and pipeline.upper_bound.limit(encoding, text[start:stop], n, prefixes_of)
                 < len(part)
             )

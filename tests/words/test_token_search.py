@@ -99,7 +99,10 @@ def test_tokens_that_stand_alone_are_left_to_kernels(
     tokenizer.add_tokens([AddedToken(one, normalized=normalized) for one in tokens])
     encoding = cutline.Encoding.from_tokenizers(tokenizer)
     assert type(encoding.intervals("abc <my token> d")) is WordCounter
-    for text in ("ab<my_token>\u00c9! c", "<b-c>", "e\u0301a <b-c> ee\u0301"):
+    texts = ["ab<my_token>\u00c9! c", "<b-c>"]
+    # Of a letter with its mark, one of these could be made.
+    texts += [] if normalized else ["e\u0301a <b-c> ee\u0301"]
+    for text in texts:
         assert type(encoding.intervals(text)) is TokenCounter, text
     if name == "NFC, bert":  # the mark changes the token
         is_known = type(encoding.intervals("a <b-c>\u0338 b")) is TokenCounter

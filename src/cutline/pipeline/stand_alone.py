@@ -28,11 +28,12 @@ def overlap(texts: set[str]) -> bool:
     Cost: quadratic in the length of each.
     """
     begun = {text[:length] for text in texts for length in range(1, len(text))}
+    lengths = {len(text) for text in texts}
     for text in texts:
         for start in range(len(text)):
             if start and text[start:] in begun:
                 return True
-            stops = range(start + 1, len(text) + (start > 0))
-            if any(text[start:stop] in texts for stop in stops):
+            inside = (n for n in lengths if n < len(text) and start + n <= len(text))
+            if any(text[start : start + n] in texts for n in inside):
                 return True
     return False

@@ -10,6 +10,7 @@ from cutline import Encoding, TextChunker
 from cutline.chunking.chunk_finder import ChunkFinder
 from cutline.chunking.chunk_stream import ChunkStream
 from cutline.chunking.outline import Outline
+from tests.chunking.test_blocks_of_models import ENTANGLED
 from tests.chunking.test_outlined import random_structure
 from tests.conftest import short_or_long
 
@@ -22,11 +23,6 @@ tokenizers_of = pytest.importorskip("tests.words.tokenizers_of")
 BYTE_LEVEL = [
     *("qwen 2.5", "gpt neox, olmo", "modernbert", "precompiled", "whisper", "prefix space"),
     "as bert normalizes",
-]
-# By them, most of these texts have characters that change one another.
-ENTANGLED = [
-    "deberta, of transformers 5, lower case",
-    *("classes replaced", "runs removed", "stripped, with white space in words"),
 ]
 
 

@@ -4,6 +4,7 @@ What `tokenizers` makes of each slice is the oracle.
 """
 
 import random
+from collections.abc import Iterator
 from itertools import combinations
 from typing import Any
 
@@ -45,9 +46,10 @@ def text_with(rng: random.Random, tokens: list[Any], n: int) -> str:
     return "".join(rng.sample(parts, len(parts)))
 
 
-@pytest.mark.parametrize(("kind", "name"), CASES)
-def test_texts_and_slices(kind: str, name: str) -> None:
-    rng = random.Random(f"tokens {kind} {name}")
+def with_tokens(
+    kind: str, name: str, rng: random.Random
+) -> Iterator[tuple[Any, list[Any], cutline.Encoding]]:
+    """Yield tokenizers with added tokens, these tokens, and encodings, unless they are refused."""
     for _ in range(3):
         tokenizer, tokens = tokenizer_of(kind, name, rng), some_tokens(rng)
         tokenizer.add_tokens(tokens)
@@ -55,6 +57,13 @@ def test_texts_and_slices(kind: str, name: str) -> None:
             encoding = cutline.Encoding.from_tokenizers(tokenizer)
         except cutline.CutlineError:
             continue
+        yield tokenizer, tokens, encoding
+
+
+@pytest.mark.parametrize(("kind", "name"), CASES)
+def test_texts_and_slices(kind: str, name: str) -> None:
+    rng = random.Random(f"tokens {kind} {name}")
+    for tokenizer, tokens, encoding in with_tokens(kind, name, rng):
         for _ in range(6):
             text = text_with(rng, tokens, 3)[:24]
             ids = tokenizer.encode(text, add_special_tokens=False).ids
@@ -75,13 +84,7 @@ def test_texts_and_slices(kind: str, name: str) -> None:
 @pytest.mark.parametrize(("kind", "name"), CASES)
 def test_kernels_cut_as_counts_of_slices_do(kind: str, name: str) -> None:
     rng = random.Random(f"cuts {kind} {name}")
-    for _ in range(3):
-        tokenizer, tokens = tokenizer_of(kind, name, rng), some_tokens(rng)
-        tokenizer.add_tokens(tokens)
-        try:
-            encoding = cutline.Encoding.from_tokenizers(tokenizer)
-        except cutline.CutlineError:
-            continue
+    for _, tokens, encoding in with_tokens(kind, name, rng):
         for _ in range(6):
             text = text_with(rng, tokens, 12)
             check_tokens(rng, encoding, text)

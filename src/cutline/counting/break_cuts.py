@@ -12,8 +12,6 @@ from cutline.protocols import LimitsFrom
 
 __all__ = ["BreakCuts", "CutsAtBreaks", "cut_indexed"]
 
-_NOWHERE = -1
-
 
 class BreakCuts(NamedTuple):
     """The cuts that are asked for, in the order of the kernels' arguments.
@@ -64,8 +62,7 @@ def cut_indexed(
     """
     start, floor, until, n, min_fill, kinds, overlap, renew, places = asked
     if places is not None:
-        rows = cut_at_places(counter, places, start, floor, until, n, min_fill, kinds, overlap)
-        return rows, _NOWHERE
+        return cut_at_places(counter, places, start, floor, until, n, min_fill, kinds, overlap)
     return cut_at_breaks(
         counter, start, floor, until, n, min_fill, kinds, stable, others, renew, overlap
     )

@@ -389,7 +389,6 @@ class _End(_Side):
     def __init__(self, limits: Sequence[Framed], text: str, uncut: Spans) -> None:
         super().__init__(limits, text, uncut)
         self._counters = [limit.measure.prepender(limit.after) for limit in limits]
-
         # Counts slices of the last part of the text, for each limit, if that is known to be of use.
         self._slices: list[SliceCounter] = []
         self._window = 0

@@ -121,10 +121,10 @@ def _gap_for(n: int) -> int:
 class TokenCounter(WordCounter):
     """The same where a text has added tokens, each of which all slices have that have its text."""
 
-    def _build(self) -> None:
-        """See `SliceCounter`."""
-        super()._build()
-        self._spans = self._pipeline.standing_tokens(self._text)
+    @cached_property
+    def _spans(self) -> NDArray[np.int64] | None:
+        """Of these tokens; who knows them already sets them."""
+        return self._pipeline.standing_tokens(self._text)
 
     def _kernel_with(self, gap: int) -> WordIntervals:
         pipeline, text = self._pipeline, self._text
@@ -218,9 +218,12 @@ def intervals(
         )
     if not pipeline.may_have_tokens(text):
         return WordCounter(pipeline, encoding, text)
-    if pipeline.standing_tokens(text) is not None:
-        return TokenCounter(pipeline, encoding, text)
-    return _PartCounter(pipeline, encoding, text)
+    spans = pipeline.standing_tokens(text)
+    if spans is None:
+        return _PartCounter(pipeline, encoding, text)
+    counter = TokenCounter(pipeline, encoding, text)
+    counter._spans = spans
+    return counter
 
 
 def text_cutter(

@@ -16,6 +16,7 @@ from cutline.kernels.encode.among_added cimport AmongAdded
 from cutline.kernels.encode.batches cimport OwnedState, Source
 from cutline.kernels.encode.encoder cimport text_utf8
 from cutline.kernels.encode.few_starts cimport add_few_start, end_starts
+
 cdef enum:
     MOST_WORK = 16              # characters, for each one of a chunk that shares some of them
     LEAST_WORK = 4096

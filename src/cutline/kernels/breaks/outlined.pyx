@@ -151,17 +151,16 @@ def cut_at_places(
     Returns:
         int64, four of each chunk: start, end, tokens and place among the levels of places, then
         those of kinds; the text's end is after all. So many at most, and fewer where the next
-        chunk takes a longer search.
+        chunk takes a longer search. And -1, as `cut_at_breaks` for a chunk of which no more is known.
     """
     cdef LimitCounts counts = LimitCounts()
     counts.text = &counter.index.text
     counts.limit_chunks(n, min_fill, kinds, None)
     _, owned = take_limit(&counts.limit, counter, n)
     try:
-        rows, _ = cut_counted(counts, places, overlap, start, floor, until)
+        return cut_counted(counts, places, overlap, start, floor, until)
     finally:
         give_back(counter, owned)
-    return rows
 
 
 cdef tuple cut_counted(
@@ -176,7 +175,7 @@ cdef tuple cut_counted(
         overlap, start, floor, until: see `cut_at_places`.
 
     Returns:
-        What `cut_at_places` does; and the longest end of the chunk after these, which takes another
+        The rows of `cut_at_places`; and the longest end of the chunk after these, which takes another
         kind of boundary, or -1: only where there are no places.
     """
     cdef Cutting cut = counts if places is None else PlaceCut(counts, places)
@@ -264,10 +263,7 @@ cdef class PlaceCut(Cutting):
         cdef Break found
         self.counts.pass_to(start)
         self.counts.floor = floor
-        found = best_place(
-            self.counts, self.places, &self.units, start, floor, self.counts.min_fill,
-            self.counts.kinds,
-        )
+        found = best_place(self.counts, self.places, &self.units, start, floor)
         row[1] = found.end
         row[2] = found.tokens
         row[3] = found.place
@@ -297,15 +293,14 @@ cdef inline int fit_of(
 
 
 cdef Break best_place(
-    CountedCut counts, Places places, Units* units, Py_ssize_t start, Py_ssize_t floor,
-    double min_fill, const int[::1] kinds
+    CountedCut counts, Places places, Units* units, Py_ssize_t start, Py_ssize_t floor
 ) noexcept nogil:
     """The end of a chunk from `start` on, after `floor`; an end of ADDS_NOTHING: none is; of
     NOT_FOUND: that takes a longer search; or another status.
     """
     cdef Break found
     cdef Py_ssize_t bound = counts.last_place(start), at, too_early = floor
-    cdef int n_levels = places.n_levels + <int> kinds.shape[0], fit = DOES_NOT
+    cdef int n_levels = places.n_levels + <int> counts.kinds.shape[0], fit = DOES_NOT
     cdef bint is_vital
     found.end = NOT_FOUND
     found.place = n_levels
@@ -317,20 +312,20 @@ cdef Break best_place(
         if fit != DOES_NOT:
             found.end = bound if fit == FITS else fit
             return found
-    bound = longest_whole(counts, places, units, start, floor, min_fill, &found.fill)
+    bound = longest_whole(counts, places, units, start, floor, &found.fill)
     if bound <= floor:
         found.end = bound if bound < 0 else ADDS_NOTHING
         return found
     for found.place in range(n_levels):
         is_vital = (
             found.place >= places.n_levels
-            and kinds[found.place - places.n_levels] & ~LINES >= GRAPHEME
+            and counts.kinds[found.place - places.n_levels] & ~LINES >= GRAPHEME
         )
-        at = last_of(counts, places, kinds, found.place, start, floor, bound)
+        at = last_of(counts, places, found.place, start, floor, bound)
         if at == NOT_FOUND or at == too_early and not is_vital:
             continue    # mostly a place of a better level is one of this, too
         at = last_whole(
-            counts, places, units, kinds, found.place, start, floor, at, is_vital, &found.tokens
+            counts, places, units, found.place, start, floor, at, is_vital, &found.tokens
         )
         if at == NOT_FOUND:
             continue
@@ -343,7 +338,6 @@ cdef Break best_place(
 
 cdef Py_ssize_t longest_whole(
     CountedCut counts, Places places, Units* units, Py_ssize_t start, Py_ssize_t floor,
-    double min_fill,
     Py_ssize_t* fill            # out: tokens that a chunk must have
 ) noexcept nogil:
     """The end of the longest fitting prefix that cuts no unit which fits; `floor`, if it ends no
@@ -361,13 +355,12 @@ cdef Py_ssize_t longest_whole(
         return floor if end >= 0 else end
     if end < longest and fit_of(counts, start, end, &tokens) < 0:
         return tokens
-    fill[0] = <Py_ssize_t> ceil(min_fill * min(tokens, counts.most))
+    fill[0] = <Py_ssize_t> ceil(counts.min_fill * min(tokens, counts.most))
     return end
 
 
 cdef Py_ssize_t last_whole(
-    CountedCut counts, Places places, Units* units, const int[::1] kinds, int level, Py_ssize_t start,
-    Py_ssize_t floor,
+    CountedCut counts, Places places, Units* units, int level, Py_ssize_t start, Py_ssize_t floor,
     Py_ssize_t at,              # the last place of the level
     bint is_vital,
     Py_ssize_t* tokens          # out
@@ -383,20 +376,20 @@ cdef Py_ssize_t last_whole(
             fit = fit_of(counts, start, at, tokens)
             if fit != DOES_NOT:
                 return at if fit == FITS else fit
-        at = last_of(counts, places, kinds, level, start, floor, min(free_end, at - 1))
+        at = last_of(counts, places, level, start, floor, min(free_end, at - 1))
     return NOT_FOUND
 
 
 cdef Py_ssize_t last_of(
-    CountedCut counts, Places places, const int[::1] kinds, int level, Py_ssize_t start,
-    Py_ssize_t floor, Py_ssize_t until
+    CountedCut counts, Places places, int level, Py_ssize_t start, Py_ssize_t floor,
+    Py_ssize_t until
 ) noexcept nogil:
     """The last place p of a level with floor < p <= until, or NOT_FOUND."""
     if until <= floor:
         return NOT_FOUND
     if level < places.n_levels:
         return last_bit(&places.levels[level], floor + 1, until + 1, BITS)
-    return last_break(counts.text, kinds[level - places.n_levels], start, floor, until)
+    return last_break(counts.text, counts.kinds[level - places.n_levels], start, floor, until)
 
 
 cdef bint begin_units(

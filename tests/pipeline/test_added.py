@@ -10,6 +10,8 @@ import pytest
 import cutline
 from cutline.errors import VocabularyError
 from cutline.pipeline import slice_counter
+from cutline.pipeline.added import AddedFinder
+from cutline.spec import AddedToken
 from tests.pipeline import families
 from tests.pipeline.characters import added, make_document
 from tests.pipeline.families import build, tokenizers
@@ -226,3 +228,22 @@ def test_a_single_word_that_is_a_part_of_one_counts_in_no_longer_slice(normalize
             want = ids_of(tokenizer, text[start:end], special=False)
             assert want is not None
             assert counter.count(start, end) == len(want), text[start:end]
+
+
+def test_the_longest_of_few_tokens_is_found() -> None:
+    rng = random.Random(7)
+    for _ in range(300):
+        texts = {
+            "".join(rng.choices("ab .|\n", k=rng.randint(1, 6))) for _ in range(rng.randint(1, 12))
+        }
+        finder = AddedFinder({text: AddedToken(text, 0) for text in texts})
+        text = "".join(rng.choices("ab .|\n", k=60))
+        found = [(start, text[start:end]) for start, end, token in finder.cut(text, bool) if token]
+        place, expected = 0, []
+        while place < len(text):
+            longest = max(
+                (one for one in texts if text.startswith(one, place)), key=len, default=""
+            )
+            expected += [(place, longest)] * bool(longest)
+            place += len(longest) or 1
+        assert found == expected, (texts, text)

@@ -15,6 +15,7 @@ Which kernel reads what, room by room; a room reads only rooms above it::
       find            text + string -> where it first occurs
       spelling        text + a set of characters -> the others spelled by stand-ins
       pairs           text + pairs of classes -> the places between their characters
+      known_pairs     text + places                    -> those between characters that are apart
       text_ends       texts -> where each ends
       addresses       memory -> where it lies
       team            parts of a job, for several threads
@@ -43,6 +44,7 @@ Which kernel reads what, room by room; a room reads only rooms above it::
       blocks          long text, not ASCII + batches   -> tokens, a block of UTF-8 at a time
       encoder         text + scan + batches            -> lists, arrays, counts
       among_added     text + added tokens + encoder    -> its count
+      known_parts     text + safe split points         -> its count, by parts met before
     train/
       piece_table     pieces                           -> the table of distinct ones, with counts
       piece_sort      tables of pieces                 -> the pieces, sorted; or in groups
@@ -111,7 +113,8 @@ Which kernel reads what, room by room; a room reads only rooms above it::
       spelled_breaks  the same, by those of a spelling -> cuts there
       few_breaks      the same, few slices of a text   -> cuts there
       run_breaks      few_breaks, by counts of runs    -> cuts there
-      added_breaks    few_breaks, among added tokens   -> cuts there
+      point_breaks    few_breaks, known_parts          -> cuts there
+      added_breaks    point_breaks, among added tokens -> cuts there
       piece_breaks    counted_breaks, by pieces        -> cuts there
       outlined        text + its structure + interval  -> cuts at the best places within a budget
       sections        headings                         -> sections, the path of titles in each

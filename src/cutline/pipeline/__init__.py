@@ -5,7 +5,7 @@
     safe_points.py   safe split points: where a text can be split and counted in parts
     slices.py        slices, cuts and chunks of changed texts
     slice_counter.py counts of slices, from one safe split point to the next
-    few_counter.py   the same for who cuts all of a text: by runs, or among added tokens
+    few_counter.py   the same for who cuts all of a text: by runs, among added tokens, by parts
     spelled.py       the same where each character is changed on its own
     among_added.py   cuts among added tokens, without safe split points
     sure_pieces.py   which tokens a text has whatever comes after it

@@ -36,7 +36,7 @@ class AddedFinder:
         written = sorted(filter(None, self._by_text), key=len, reverse=True)
         self._finder = SpecialFinder(written) if len(written) > _FEW else None
         # For few texts a pattern is faster, especially if some contain others, such as blanks.
-        few = "|".join(map(re.escape, written)) if self._finder is None else ""
+        few = _longest_of(written) if self._finder is None else ""
         self._pattern = re.compile(few or r"\Z.")
         self._first = {text[0] for text in written} if self._finder is not None else set()
 
@@ -195,6 +195,26 @@ class AddedFinder:
                 end = other.start() if other else len(text)
             yield start, end, token, place
             done = end
+
+
+def _longest_of(texts: Iterable[str]) -> str:
+    """Write a pattern for the longest of some texts that begins at a place.
+
+    What texts have in common at the start is compared once.
+    """
+    begun: dict[str, list[str]] = {}
+    for text in texts:
+        begun.setdefault(text[0], []).append(text)
+    branches = []
+    for several in begun.values():
+        first, last = min(several), max(several)  # what these share, all do
+        shared = zip(first, last, strict=False)
+        same = next((at for at, (one, other) in enumerate(shared) if one != other), len(first))
+        rests = {text[same:] for text in several}
+        longer = _longest_of(rests - {""})
+        rest = f"(?:{longer}){'?' if '' in rests else ''}" if longer else ""
+        branches.append(re.escape(first[:same]) + rest)
+    return "|".join(branches)
 
 
 def _is_plain(token: AddedToken) -> bool:

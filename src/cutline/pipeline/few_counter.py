@@ -18,15 +18,19 @@ from cutline.kernels.breaks.added_breaks import AddedSums
 from cutline.kernels.breaks.breaks import CHARACTER
 from cutline.kernels.breaks.few_breaks import FewSums, cut_few_at_breaks
 from cutline.kernels.breaks.overlaps import Overlap
+from cutline.kernels.breaks.point_breaks import PointSums
 from cutline.kernels.breaks.run_breaks import RunSums
 from cutline.kernels.encode.among_added import AmongAdded
+from cutline.kernels.encode.known_parts import KnownParts
 from cutline.pipeline.slice_counter import SliceCounter
 
-__all__ = ["AddedCounter", "RunCounter"]
+__all__ = ["AddedCounter", "KnownCounter", "RunCounter"]
 
 _ANY_CHARACTER: Final = array("i", [CHARACTER])
 _NONE: Final = memoryview(array("q"))
 _LONGER_SEARCH: Final = -1
+_CHARACTERS_OF_EACH: Final = 128
+"""If more parts are new, to count all of a text takes less time than these."""
 _ENDLESS: Final = 1 << 60  # tokens
 
 
@@ -101,32 +105,41 @@ class RunCounter(FewCounter):
         return None if rules is None else RunSums(self._encoding, self._text, most, rules)
 
 
-class AddedCounter(FewCounter):
-    """The same for a text with added tokens, if nothing else changes it."""
+class KnownCounter(FewCounter):
+    """The same for any text, counted by parts between safe split points, of which most were met."""
 
     @cached_property
-    def _added(self) -> AmongAdded | None:
-        return self._pipeline.among_added(self._encoding, self._text)
+    def _parts(self) -> KnownParts:
+        pipeline, encoding = self._pipeline, self._encoding
+
+        def count(part: str, leads: bool) -> int:
+            return pipeline._count_pieces(encoding, part, at_start=leads)
+
+        points, changes_starts = self._point_offsets, pipeline.changes_starts
+        return KnownParts(encoding, self._text, points, count, changes_starts)
 
     def _count_before(self) -> NDArray[np.int64]:
         """See `SliceCounter`."""
-        if self._added is not None:
-            places = np.array(self._points or [0], dtype=np.int64)
-            before = np.asarray(self._added.counts_between(places))
-            if before[-1] >= 0:
-                return before
-        return super()._count_before()
+        if not len(self._point_offsets):
+            return super()._count_before()
+        before = self._parts.counts_before(len(self._text) // _CHARACTERS_OF_EACH)
+        if before is not None:
+            return np.asarray(before)
+        counted = super()._count_before()
+        self._parts.keep(counted)
+        return counted
 
     def _make_sums(self, most: float) -> FewSums | None:
         """See `FewCounter`."""
-        pipeline, encoding, text = self._pipeline, self._encoding, self._text
-        added = self._added
-        if added is None:
-            return None
-        points = pipeline.safe_points.all_of(text)
         # Others, for which this is none, take longer for many slices, too.
         most = max(most, few_slices.SHARE * few_slices.LEAST_TOKENS)
-        return AddedSums(encoding, text, most, added, points, partial(pipeline.count, encoding))
+        return PointSums(
+            self._encoding, self._text, most, self._parts, self._before, self._longest_after
+        )
+
+    def _longest_after(self, start: int, end: int, n: int, leads: bool) -> int:
+        """Find the greatest end, up to `end`, of a slice of its own, or that begins at a point."""
+        return self._longest_fit(start if leads else start - 1, start, end, n)
 
     def _cut_many_at_breaks(self, asked: BreakCuts) -> tuple[memoryview, int]:
         """See `FewCounter`."""
@@ -134,3 +147,28 @@ class AddedCounter(FewCounter):
         return (
             super()._cut_many_at_breaks(asked) if sums is None else cut_few_at_breaks(sums, *asked)
         )
+
+
+class AddedCounter(KnownCounter):
+    """The same where added tokens are all that changes a text; else see `KnownCounter`."""
+
+    @cached_property
+    def _added(self) -> AmongAdded | None:
+        return self._pipeline.among_added(self._encoding, self._text)
+
+    def _count_before(self) -> NDArray[np.int64]:
+        """See `SliceCounter`."""
+        if self._added is not None and len(self._point_offsets):
+            before = np.asarray(self._added.counts_between(self._point_offsets))
+            if before[-1] >= 0:
+                return before
+        return super()._count_before()
+
+    def _make_sums(self, most: float) -> FewSums | None:
+        """See `FewCounter`."""
+        if self._added is None:
+            return super()._make_sums(most)
+        # Others, for which this is none, take longer for many slices, too.
+        most = max(most, few_slices.SHARE * few_slices.LEAST_TOKENS)
+        count = partial(self._pipeline.count, self._encoding)
+        return AddedSums(self._encoding, self._text, most, self._added, self._point_offsets, count)

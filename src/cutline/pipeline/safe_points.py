@@ -19,6 +19,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from cutline.kernels.base.known_pairs import KnownPairs
 from cutline.normalizing import (
     SPACE,
     Form,
@@ -40,7 +41,7 @@ from cutline.tables import WHOLE_TEXT_PATTERN
 __all__ = ["SafePoints"]
 
 _WINDOW = 1 << 18  # characters
-_ASCII = 0x80
+_NONE = np.empty(0, dtype=np.int64)
 _LEAST_GAP = 24  # characters: where parts between are counted, it balances their number and length
 
 
@@ -78,7 +79,6 @@ class SafePoints:
         self._strips_left = any(token.lstrip for token in spec.added_tokens)
         self._last_of_strippers = {text[-1] for text, token in written if token.rstrip}
         self._known: dict[tuple[str, str], bool] = {}
-        self._ascii_pairs = np.zeros(_ASCII * _ASCII, dtype=np.uint8)  # 2: are points; 1: are not
         self._classes_of_composites: dict[str, NDArray[np.int64]] = {}
         self._outlines = _outlines(spec.normalizer)
         # Two unknown characters that become one.
@@ -106,6 +106,10 @@ class SafePoints:
                 last = place
         return found
 
+    @cached_property
+    def _pairs(self) -> KnownPairs:
+        return KnownPairs(self._is_point)
+
     def all_of(self, text: str) -> NDArray[np.int64]:
         """Return all points of a text: int64.
 
@@ -114,39 +118,12 @@ class SafePoints:
         return self._all_after(text, 0)
 
     def _all_after(self, text: str, begin: int) -> NDArray[np.int64]:
-        """Return all points after `begin`; decides once for each pair of characters of a window."""
-        found = [np.empty(0, dtype=np.int64)]
-        for start, window in _windows(text, begin):
-            places = self._candidates(window)
-            points = np.frombuffer(window.encode("utf-32-le", "surrogatepass"), dtype="<u4")
-            before, after = points[places - 1].astype(np.int64), points[places].astype(np.int64)
-            if window.isascii():
-                holds = self._ascii_hold(before, after)
-            else:
-                is_ascii = (before | after) < _ASCII
-                holds = np.empty(len(places), dtype=np.bool_)
-                holds[is_ascii] = self._ascii_hold(before[is_ascii], after[is_ascii])
-                holds[~is_ascii] = self._hold(before[~is_ascii], after[~is_ascii])
-            found.append(places[holds] + start)
-        return np.concatenate(found)
-
-    def _hold(self, before: NDArray[np.int64], after: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Return which places between two characters are points."""
-        kinds, number = np.unique(before << 21 | after, return_inverse=True)
-        pairs = ((chr(kind >> 21), chr(kind & 0x1FFFFF)) for kind in kinds.tolist())
-        known = np.array([self._is_point(*pair) for pair in pairs], dtype=np.bool_)
-        return known[number]
-
-    def _ascii_hold(self, before: NDArray[np.int64], after: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Return the same between characters of ASCII: looked up, which is faster than sorting."""
-        pairs, known = before * _ASCII + after, self._ascii_pairs
-        found = known[pairs]
-        if not found.all():
-            for pair in np.unique(pairs[found == 0]).tolist():
-                known[pair] = 1 + self._is_point(*map(chr, divmod(pair, _ASCII)))
-            found = known[pairs]
-        holds: NDArray[np.bool_] = found > 1
-        return holds
+        """Return all points after `begin`."""
+        found = [
+            np.asarray(self._pairs.places_of(window, self._candidates(window))) + start
+            for start, window in _windows(text, begin)
+        ]
+        return found[0] if len(found) == 1 else np.concatenate([_NONE, *found])
 
     def holds_at(self, text: str, place: int) -> bool:
         """Return whether a place between two characters is a point."""

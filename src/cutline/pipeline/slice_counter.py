@@ -59,9 +59,15 @@ class SliceCounter:
         """Get ready; what counts are looked up in is made when one is asked for."""
 
     @cached_property
-    def _points(self) -> list[int]:
+    def _point_offsets(self) -> NDArray[np.int64]:
         """The safe split points."""
-        return self._pipeline.safe_points.find(self._text, least_gap=1)
+        return self._pipeline.safe_points.all_of(self._text)
+
+    @cached_property
+    def _points(self) -> list[int]:
+        """The same, to look one up."""
+        found: list[int] = self._point_offsets.tolist()
+        return found
 
     @cached_property
     def _before(self) -> NDArray[np.int64]:

@@ -11,16 +11,12 @@ from cutline.kernels.base.common cimport (
     INTERRUPTED, NOT_FOUND, UNKNOWN, characters_in, int64_t, uint8_t,
 )
 from cutline.kernels.breaks.few_breaks cimport FewCut, FewSums
+from cutline.kernels.breaks.point_breaks cimport PointCut
 from cutline.kernels.cut.longest_fit cimport Cut, longest_fitting_prefix
 from cutline.kernels.encode.among_added cimport AmongAdded
 from cutline.kernels.encode.batches cimport OwnedState, Source
 from cutline.kernels.encode.encoder cimport text_utf8
 from cutline.kernels.encode.few_starts cimport add_few_start, end_starts
-
-cdef enum:
-    MOST_WORK = 16              # characters, for each one of a chunk that shares some of them
-    LEAST_WORK = 4096
-    WORK = 8                    # of a count, in characters
 
 
 @cython.auto_pickle(False)
@@ -77,12 +73,11 @@ cdef class AddedSums(FewSums):
 
 
 @cython.internal
-cdef class AddedCut(FewCut):
+cdef class AddedCut(PointCut):
     """A text with added tokens that is cut at breaks."""
 
     cdef AmongAdded added
     cdef object count_alone
-    cdef Py_ssize_t work, most_work     # characters, up to one end of slices
 
     def __cinit__(self, AddedSums sums not None):
         self.added = sums.added
@@ -93,23 +88,6 @@ cdef class AddedCut(FewCut):
     cdef Py_ssize_t count(self, Py_ssize_t start, Py_ssize_t end, bint leads) noexcept nogil:
         cdef Py_ssize_t tokens = self.added.count_part(self.owned, &self.source, start, end)
         return self.ask_count(start, end) if tokens == UNKNOWN else tokens
-
-    cdef Py_ssize_t begin_to(self, Py_ssize_t start, Py_ssize_t end) noexcept nogil:
-        self.work = 0
-        self.most_work = LEAST_WORK + MOST_WORK * (end - start)
-        return 0
-
-    cdef Py_ssize_t fits_to(
-        self, Py_ssize_t start, Py_ssize_t end, Py_ssize_t most
-    ) noexcept nogil:
-        cdef Py_ssize_t tokens
-        if self.work > self.most_work:
-            return UNKNOWN
-        tokens = FewCut.fits_to(self, start, end, most)
-        self.work += WORK
-        if self.first < self.sums.starts.count:
-            self.work += self.sums.starts.items[self.first].at - start
-        return tokens
 
     cdef Py_ssize_t ask_count(self, Py_ssize_t start, Py_ssize_t end) noexcept with gil:
         """Count the tokens of a slice in Python; or INTERRUPTED."""

@@ -147,7 +147,7 @@ cdef class FewCut(CountedCut):
         self.owned = sums.encoder.take_state()
         begin_search(
             &self.search, &sums.encoder.tables.bpe, self.source, &self.owned.state,
-            sums.encoder.scan_tables.has_gaps,
+            sums.encoder.scan_tables is not None and sums.encoder.scan_tables.has_gaps,
         )
 
     def __dealloc__(self):

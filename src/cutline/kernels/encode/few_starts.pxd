@@ -6,7 +6,7 @@ Guarded by tests/chunking/test_few_slices.py.
 from cutline.kernels.base.common cimport NO_MEMORY, UNKNOWN, grow
 
 cdef enum:
-    FAR = 1024                  # characters from one start to the next one at most
+    FAR = 8192                  # characters from one start to the next one at most
     LOOK_AFTER = 256            # starts, to see how far apart they are
 
 cdef struct FewStart:
@@ -40,16 +40,23 @@ cdef inline int add_few_start(
     FewStarts* starts, Py_ssize_t at, Py_ssize_t tokens
 ) noexcept nogil:
     """Add a start after the last one. 0, NO_MEMORY, or UNKNOWN: they are too far apart."""
-    if not grow(<void**> &starts.items, &starts.slots, starts.count + 1, sizeof(FewStart)):
-        return NO_MEMORY
     if pass_to(starts, at) < 0:
         return UNKNOWN
-    starts.items[starts.count].at = starts.last = at
-    starts.items[starts.count].tokens = tokens
-    starts.count += 1
+    if not append_start(starts, at, tokens):
+        return NO_MEMORY
     if starts.count % LOOK_AFTER == 0 and not are_near(starts, at, tokens):
         return UNKNOWN
     return 0
+
+
+cdef inline bint append_start(FewStarts* starts, Py_ssize_t at, Py_ssize_t tokens) noexcept nogil:
+    """Add a start, wherever the last one is. False: there is no memory."""
+    if not grow(<void**> &starts.items, &starts.slots, starts.count + 1, sizeof(FewStart)):
+        return False
+    starts.items[starts.count].at = starts.last = at
+    starts.items[starts.count].tokens = tokens
+    starts.count += 1
+    return True
 
 
 cdef inline int end_starts(FewStarts* starts, Py_ssize_t n, Py_ssize_t tokens) noexcept nogil:

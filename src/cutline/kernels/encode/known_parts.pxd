@@ -1,0 +1,26 @@
+"""Counts of parts of a text between safe split points, for what cuts it."""
+
+from cutline.kernels.base.characters cimport Characters
+from cutline.kernels.base.common cimport int64_t
+from cutline.kernels.encode.batches cimport OwnedState
+from cutline.kernels.encode.encoder cimport Encoder
+
+cdef class KnownParts:
+    cdef Encoder encoder
+    cdef str held
+    cdef Characters text
+    cdef const int64_t[::1] points
+    cdef object count_alone
+    cdef bint changes_starts
+    cdef Py_ssize_t near        # the number of a point
+    cdef Py_ssize_t asks_left   # until counts are UNKNOWN
+    cdef OwnedState take(self, Py_ssize_t most)
+    cdef int give_back(self, OwnedState owned, Py_ssize_t outcome) except -1
+    cdef Py_ssize_t first_after(self, Py_ssize_t at) noexcept nogil
+    cdef Py_ssize_t count_one(
+        self, OwnedState owned, Py_ssize_t start, Py_ssize_t end, bint leads
+    ) noexcept nogil
+    cdef Py_ssize_t count_part(
+        self, OwnedState owned, Py_ssize_t start, Py_ssize_t end, bint leads
+    ) noexcept nogil
+    cdef Py_ssize_t ask(self, Py_ssize_t start, Py_ssize_t end, bint leads) noexcept with gil

@@ -1,0 +1,18 @@
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cutline.kernels.encode.encoder import Encoder
+
+class KnownParts:
+    def __new__(
+        cls,
+        encoder: Encoder,
+        text: str,
+        points: NDArray[np.int64],
+        count: Callable[[str, bool], int],
+        changes_starts: bool,
+    ) -> KnownParts: ...
+    def counts_before(self, most: int) -> memoryview | None: ...
+    def keep(self, before: NDArray[np.int64]) -> None: ...

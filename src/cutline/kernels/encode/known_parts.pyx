@@ -1,0 +1,170 @@
+"""Counts of a text by its parts between safe split points, of which most were met before.
+
+What counts a part may be as slow as it likes: the tokens of a short one are looked up by its
+characters. Source: docs/tokenizers.md, "Safe split points".
+
+Guarded by tests/pipeline/test_known_parts.py.
+"""
+
+from cpython.exc cimport PyErr_SetObject
+from cython cimport auto_pickle
+
+from cutline.kernels.base.memory import zeroed_numbers
+
+from cutline.kernels.base.characters cimport characters_of, slice_of
+from cutline.kernels.base.common cimport (
+    INTERRUPTED, NO_LIMIT, UNKNOWN, int64_t, uint32_t,
+)
+from cutline.kernels.base.signals cimport is_interrupted, raise_pending
+from cutline.kernels.encode.runs cimport LONGEST_PART, PartKey, count_of_part, keep_part
+
+cdef enum:
+    NEAR_POINTS = 4             # that are looked over first
+
+
+@auto_pickle(False)
+cdef class KnownParts:
+    """Counts parts of one text.
+
+    Args:
+        encoder: keeps the counts of parts.
+        text: a plain str without surrogates.
+        points: int64: its safe split points, in order (trusted).
+        count: counts a part; takes whether it is a slice of its own, or goes on at such a point.
+        changes_starts: that matters. Then what begins at a point is a slice of its own up to the
+            next one.
+    """
+
+    def __cinit__(
+        self, Encoder encoder not None, str text not None, const int64_t[::1] points not None,
+        count not None, bint changes_starts
+    ):
+        self.encoder = encoder
+        self.held = text
+        self.text = characters_of(text)
+        self.points = points
+        self.count_alone = count
+        self.changes_starts = changes_starts
+        self.asks_left = NO_LIMIT
+
+    def counts_before(self, Py_ssize_t most):
+        """Count the tokens from the first point to each: int64.
+
+        None: more parts than `most` were not met before.
+        """
+        cdef Py_ssize_t place, tokens = 0, total = 0, n = self.points.shape[0]
+        cdef int64_t[::1] before = zeroed_numbers("q", n)
+        cdef OwnedState owned = self.take(most)
+        with nogil:
+            for place in range(1, n):
+                tokens = self.count_one(owned, self.points[place - 1], self.points[place], False)
+                if tokens < 0:
+                    break
+                total += tokens
+                before[place] = total
+        self.give_back(owned, tokens)
+        return None if tokens < 0 else before.base
+
+    def keep(self, const int64_t[::1] before not None):
+        """Keep what was counted otherwise: the tokens from the first point to each."""
+        cdef Py_ssize_t place, n = self.points.shape[0]
+        cdef OwnedState owned = self.encoder.take_state()
+        cdef Characters part
+        cdef PartKey key
+        owned.reserve_runs()
+        if before.shape[0] < n:
+            raise ValueError(f"{n} points need as many counts, got {before.shape[0]}")
+        with nogil:
+            for place in range(1, n if owned.state.stores else 0):
+                part = slice_of(&self.text, self.points[place - 1], self.points[place])
+                if part.n <= LONGEST_PART and count_of_part(
+                    owned.state.runs, &part, False, &owned.state.run_store, &key
+                ) < 0:
+                    keep_part(
+                        &key, &owned.state.run_store,
+                        <uint32_t> (before[place] - before[place - 1]),
+                    )
+        self.encoder.release(owned)
+
+    cdef OwnedState take(self, Py_ssize_t most):
+        cdef OwnedState owned = self.encoder.take_state()
+        owned.reserve_runs()
+        owned.state.lookups.watch.is_on = True
+        self.asks_left = most
+        self.near = 0
+        return owned
+
+    cdef int give_back(self, OwnedState owned, Py_ssize_t outcome) except -1:
+        self.encoder.release(owned)
+        self.asks_left = NO_LIMIT
+        if outcome == INTERRUPTED:
+            raise_pending()
+        return 0
+
+    cdef Py_ssize_t first_after(self, Py_ssize_t at) noexcept nogil:
+        """The number of the first point after a place; that of all, if there is none."""
+        cdef Py_ssize_t low = self.near, n = self.points.shape[0], high, middle
+        if low > 0 and self.points[low - 1] > at:
+            low = 0
+        high = n
+        for middle in range(low, min(low + NEAR_POINTS, n)):
+            if self.points[middle] > at:
+                low = high = middle
+                break
+        while low < high:
+            middle = (low + high) >> 1
+            if self.points[middle] <= at:
+                low = middle + 1
+            else:
+                high = middle
+        self.near = low
+        return low
+
+    cdef Py_ssize_t count_part(
+        self, OwnedState owned, Py_ssize_t start, Py_ssize_t end, bint leads
+    ) noexcept nogil:
+        """Count the tokens of a slice; or a status. `leads`: it is one of its own."""
+        cdef Py_ssize_t number = self.first_after(start), total = 0, tokens
+        while number < self.points.shape[0] and self.points[number] < end:
+            tokens = self.count_one(owned, start, self.points[number], leads)
+            if tokens < 0:
+                return tokens
+            total += tokens
+            start = self.points[number]
+            leads = False
+            number += 1
+        tokens = self.count_one(owned, start, end, leads)
+        return tokens if tokens < 0 else total + tokens
+
+    cdef Py_ssize_t count_one(
+        self, OwnedState owned, Py_ssize_t start, Py_ssize_t end, bint leads
+    ) noexcept nogil:
+        """The same of what has no point inside. UNKNOWN: too many others were not met before."""
+        cdef Characters part = slice_of(&self.text, start, end)
+        cdef PartKey key
+        cdef Py_ssize_t tokens
+        cdef bint is_kept = part.n <= LONGEST_PART
+        if part.n == 0:
+            return 0
+        leads = leads and self.changes_starts
+        if is_kept:
+            tokens = count_of_part(owned.state.runs, &part, leads, &owned.state.run_store, &key)
+            if tokens >= 0:
+                return tokens
+        if self.asks_left == 0:
+            return UNKNOWN
+        self.asks_left -= 1
+        if is_interrupted(&owned.state.lookups.watch, part.n):
+            return INTERRUPTED
+        tokens = self.ask(start, end, leads)
+        if is_kept and tokens >= 0 and owned.state.stores:
+            keep_part(&key, &owned.state.run_store, <uint32_t> tokens)
+        return tokens
+
+    cdef Py_ssize_t ask(self, Py_ssize_t start, Py_ssize_t end, bint leads) noexcept with gil:
+        """Count the tokens of a part in Python; or INTERRUPTED."""
+        try:
+            return self.count_alone(self.held[start:end], leads)
+        except BaseException as error:
+            PyErr_SetObject(type(error), error)
+            return INTERRUPTED

@@ -1,0 +1,205 @@
+"""Cuts of texts counted by parts between safe split points, of which most were met before.
+
+What cuts is compared with a search by counting, and what counts with `tokenizers`.
+"""
+
+import copy
+import pickle
+import random
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+import cutline
+from cutline import TextChunker, TokenChunker
+from cutline.kernels.breaks.point_breaks import PointSums
+from cutline.kernels.encode.known_parts import KnownParts
+from cutline.pipeline.few_counter import AddedCounter, KnownCounter
+from cutline.pipeline.slice_counter import SliceCounter
+from tests.conftest import short_or_long
+from tests.kernels.encoders import packaged
+from tests.texts import random_text
+from tests.words.test_overlaps import check_breaks, check_tokens
+
+tokenizers = pytest.importorskip("tokenizers", reason="the oracle of these tests")
+families = pytest.importorskip("tests.pipeline.families")
+
+PARTS = [
+    *(
+        "the ",
+        "The in",
+        "they'll ",
+        "ing",
+        "Hello ",
+        "cafe\u0301 ",
+        "é",
+        "e\u0301\u0323",
+        " ",
+        "  ",
+    ),
+    *("\t", "\n", "\n\n", "12345", "1,000.5 ", "x_y(z) == 0;\n", "日本語", "你好，", "שלום ", "한"),
+    *("\u1100\u1161", "\U0001f468\u200d\U0001f469", "\ufb01", "\u017f", "\u0130", "\x00", "\u00a0"),
+    *("\u200d", "``", "<tool_call>", "[_`]", "a" * 40, "- One. "),
+    "A sentence of some words, with an end. ",
+]
+
+
+def some_text(rng: random.Random) -> str:
+    kinds = (lambda: rng.choice(PARTS), lambda: random_text(rng)[:30])
+    return "".join(rng.choice(kinds)() for _ in range(rng.randint(0, 60)))
+
+
+def by_parts(counter: object) -> bool:
+    """Whether a counter cuts by parts."""
+    return isinstance(counter, KnownCounter) and isinstance(counter._sums_for(9), PointSums)
+
+
+@short_or_long("n_texts", 12, 1_000)
+@pytest.mark.parametrize("name", families.FAMILIES)
+def test_chunks_are_those_found_by_counting(name: str, n_texts: int) -> None:
+    rng, tokenizer = random.Random(name), families.build(name)
+    encoding, expected = cutline.Encoding.from_tokenizers(tokenizer), families.count_of(tokenizer)
+    for _ in range(n_texts):
+        text = some_text(rng)
+        for _ in range(2):  # parts that are new, and then known
+            check_breaks(rng, encoding, text)
+            check_tokens(rng, encoding, text)
+        for chunk in TokenChunker(encoding, 12, rng.choice((0, 5)))(text):
+            assert chunk.token_count == expected(chunk.text), ascii(chunk.text)
+
+
+@short_or_long("n_texts", 12, 1_000)
+@pytest.mark.parametrize("name", families.FAMILIES)
+def test_slices_are_counted_as_texts(name: str, n_texts: int) -> None:
+    rng, tokenizer = random.Random(name), families.build(name)
+    encoding, expected = cutline.Encoding.from_tokenizers(tokenizer), families.count_of(tokenizer)
+    for _ in range(n_texts):
+        text = some_text(rng)
+        for _ in range(2):
+            counter = encoding.intervals(text)
+            for _ in range(5):
+                start, end = sorted(rng.randint(0, len(text)) for _ in range(2))
+                found = counter.count(start, end)
+                assert found == expected(text[start:end]), ascii((text, start, end))
+
+
+def test_most_tokenizers_that_change_texts_are_cut_so() -> None:
+    text = "The first sentence of them. `x == 1` and  more,\n\n- 12 items, é.\n" * 20
+    found = {
+        name
+        for name in families.FAMILIES
+        if by_parts(cutline.Encoding.from_tokenizers(families.build(name)).intervals(text))
+    }
+    assert {"lower case", "runs of blanks", "stripped", "clip", "deepseek coder", "falcon"} <= found
+    assert len(found) > 20
+
+
+@pytest.mark.parametrize("name", ["clip", "deepseek coder", "led by a mark", "single words"])
+def test_counts_are_the_same_whether_parts_are_new_or_known(name: str) -> None:
+    rng, tokenizer = random.Random(name), families.build(name)
+    encoding = cutline.Encoding.from_tokenizers(tokenizer)
+    text = "".join(rng.choices(PARTS, k=900))
+    counter = encoding.intervals(text)
+    assert isinstance(counter, KnownCounter)
+    bulk = SliceCounter._count_before(counter)
+    assert counter._parts.counts_before(0) is None
+    np.testing.assert_array_equal(counter._before, bulk)
+    known = counter._parts.counts_before(0 if max(np.diff(bulk)) < 255 else 1 << 40)
+    np.testing.assert_array_equal(known, bulk)
+    encoding = cutline.Encoding.from_tokenizers(tokenizer)
+    counter = encoding.intervals(text)
+    assert isinstance(counter, KnownCounter)
+    np.testing.assert_array_equal(counter._parts.counts_before(1 << 40), bulk)
+
+
+@pytest.mark.parametrize("cache_bits", [(-1, -1), (1, 1), (3, 3), (17, 16)], ids=str)
+def test_any_cache_size(cache_bits: tuple[int, int]) -> None:
+    rng, encoder = random.Random(5), packaged("o200k_base", cache_bits)
+    asked = list[str]()
+
+    def count(part: str, leads: bool) -> int:
+        asked.append(part)
+        return len(part) ** 2 + leads
+
+    for _ in range(60):
+        text = "".join(rng.choices(PARTS, k=rng.randint(1, 90)))
+        points = np.array([at for at in range(1, len(text)) if rng.random() < 0.3], dtype=np.int64)
+        before = [0]
+        for start, end in pairwise(points.tolist()):
+            before.append(before[-1] + (end - start) ** 2)
+        parts = KnownParts(encoder, text, points, count, changes_starts=True)
+        for turn in range(2):
+            asked.clear()
+            found = parts.counts_before(1 << 40)
+            assert found is not None
+            assert found.tolist() == before[: len(points)]
+            # Some were forgotten, if there is little room for them.
+            if turn and cache_bits[0] != 3 and len(points) > 40:
+                assert bool(asked) == (cache_bits[0] < 3)
+            if rng.random() < 0.3:
+                parts.keep(np.array(before, dtype=np.int64))
+
+
+def test_what_counts_a_part_may_raise() -> None:
+    encoding = cutline.Encoding.from_tokenizers(families.build("clip"))
+    counter = encoding.intervals("one two three " * 40)
+    assert isinstance(counter, KnownCounter)
+
+    def fail(part: str, leads: bool) -> int:
+        raise KeyboardInterrupt(part)
+
+    def count(part: str, leads: bool) -> int:
+        return 1 if len(part) < 8 else fail(part, leads)
+
+    points = counter._point_offsets
+    parts = KnownParts(encoding, counter.text, points, fail, changes_starts=False)
+    with pytest.raises(KeyboardInterrupt, match=r"^ $"):
+        parts.counts_before(1 << 40)
+    long = "one two " * 40 + "x" * 90 + " end" * 40
+    points = encoding._pipeline.safe_points.all_of(long)  # type: ignore[union-attr]
+    parts = KnownParts(encoding, long, points, count, changes_starts=False)
+    with pytest.raises(KeyboardInterrupt, match="xxx"):
+        parts.counts_before(1 << 40)
+
+
+def test_points_need_their_counts() -> None:
+    encoding = cutline.Encoding.from_tokenizers(families.build("clip"))
+    counter = encoding.intervals("one two three")
+    assert isinstance(counter, KnownCounter)
+    few = np.zeros(1, dtype=np.int64)
+    with pytest.raises(ValueError, match="points need as many counts"):
+        counter._parts.keep(few)
+    with pytest.raises(ValueError, match="points need as many counts"):
+        PointSums(encoding, counter.text, 9.0, counter._parts, few, counter._longest_after)
+
+
+@pytest.mark.parametrize("name", ["clip", "deepseek coder"])
+def test_a_long_part_does_not_slow_what_is_around_it(name: str) -> None:
+    encoding = cutline.Encoding.from_tokenizers(families.build(name))
+    text = "one two three, four. " * 9_000
+    for long, is_cut in (("x" * 200, True), ("x" * 4_000, True), ("x" * 9_000, False)):
+        counter = encoding.intervals(text + long + text)
+        assert isinstance(counter, KnownCounter)
+        assert isinstance(counter._sums_for(256), PointSums) == is_cut
+    chunks = TextChunker(encoding, 64)(text[:900] + "x" * 3_000 + text[:900])
+    assert "".join(chunk.text for chunk in chunks) == text[:900] + "x" * 3_000 + text[:900]
+    assert all(chunk.token_count == encoding.count(chunk.text) <= 64 for chunk in chunks)
+
+
+def test_threads_and_pickles() -> None:
+    encoding = cutline.Encoding.from_tokenizers(families.build("deepseek coder"))
+    texts = [some_text(random.Random(seed)) for seed in range(60)]
+    chunker = TextChunker(encoding, 12, 3)
+    one_by_one = [chunker.chunk(text) for text in texts]
+    assert chunker.chunk_batch(texts, num_threads=4) == one_by_one
+    counter = encoding.intervals(texts[0] * 9)
+    assert isinstance(counter, KnownCounter)
+    assert not isinstance(counter, AddedCounter) or counter._added is None
+    spans = [(at, min(len(counter), at + 40)) for at in range(0, len(counter), 7)]
+    with ThreadPoolExecutor(4) as pool:
+        found = [*pool.map(lambda span: counter.count(*span), spans)]
+    assert found == [encoding.count(counter.text[start:end]) for start, end in spans]
+    for same in (pickle.loads(pickle.dumps(counter)), copy.copy(counter)):
+        assert same.count(3, len(same)) == counter.count(3, len(counter))

@@ -159,7 +159,7 @@ class Step(Protocol):
         """Return whether a text and all its slices stay unchanged."""
 
 
-_BLOCK: Final = 1 << 20
+_BLOCK: Final = 1 << 13  # to see whether one changes takes long only where it has marks
 _APART: Final = re.compile("[\0-\u02ff]")
 """Matches what no form changes together with what is before it; and no surrogate."""
 

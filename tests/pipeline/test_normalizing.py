@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from cutline import normalizing
 from cutline.normalizing import (
     Form,
     Lower,
@@ -85,6 +86,17 @@ def test_texts_of_marks_become_what_tokenizers_makes_of_them(name: str) -> None:
         assert len(traced.spans) == len(expected)
         for start, end in traced.spans:
             assert 0 <= start < end <= len(text)
+
+
+@pytest.mark.parametrize("name", [*FORMS, "lower"])
+def test_blocks_are_changed_like_the_whole(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    step, oracle = STEPS[name]
+    monkeypatch.setattr(normalizing, "_BLOCK", 2)
+    texts = [*marked_texts(1_000), *("".join(marked_texts(30)) for _ in range(20))]
+    for text in texts:
+        expected = oracle.normalize_str(text)
+        assert step.apply(text) == expected, ascii(text)
+        assert not step.keeps_slices(text) or expected == text, ascii(text)
 
 
 @pytest.mark.parametrize("name", STEPS)

@@ -13,7 +13,7 @@ from cutline import TextChunker
 from cutline.counting import few_slices
 from cutline.kernels.words.run_images import ImageRules
 from cutline.pipeline import run_images
-from cutline.pipeline.run_counter import ImageCounter, RunCounter
+from cutline.pipeline.run_counter import EntangledCounter, ImageCounter
 from cutline.pipeline.run_rules import run_rules
 from tests.pipeline.characters import (
     BLANK,
@@ -199,7 +199,7 @@ def test_chunks_have_the_tokens_of_their_texts(
 def test_texts_without_entangled_characters_are_changed_once() -> None:
     encoding, _ = pair("stripped")
     assert isinstance(encoding.intervals("the \ufb03 \u3392\n\n b"), ImageCounter)
-    assert isinstance(encoding.intervals("the e\u0301 b"), RunCounter)
+    assert isinstance(encoding.intervals("the e\u0301 b"), EntangledCounter)
 
 
 def test_a_blank_is_lost_with_the_sign_before_it() -> None:

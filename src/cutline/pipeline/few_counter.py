@@ -63,10 +63,14 @@ class FewCounter(SliceCounter):
         `_cut_many_at_breaks`.
         """
         if asked.overlap is None and asked.n >= few_slices.LEAST_TOKENS and self._may_ask_few():
-            sums = self._sums_for(asked.n)
+            sums = self._few_sums_for(asked.n)
             if sums is not None:
                 return cut_few_at_breaks(sums, *asked)
         return self._cut_many_at_breaks(asked)
+
+    def _few_sums_for(self, n: int) -> FewSums | None:
+        """Return the same where few slices are asked for."""
+        return self._sums_for(n)
 
     def _may_ask_few(self) -> bool:
         """Whether there is nothing yet that counts any slice."""

@@ -7,25 +7,39 @@ docs/tokenizers.md, "Runs that a normalizer changes", has the proof.
 from functools import cached_property
 from operator import index
 
+from cutline.kernels.breaks.few_breaks import FewSums
 from cutline.kernels.words.run_images import ImagePlaces, change_text
-from cutline.pipeline.few_counter import RunCounter
+from cutline.pipeline.few_counter import KnownCounter, RunCounter
 from cutline.pipeline.pipeline import Pipeline
 from cutline.pipeline.spelled import SpelledCounter
 from cutline.text_encoder import TextEncoder
 
-__all__ = ["ImageCounter", "RunCounter", "run_counter"]
+__all__ = ["EntangledCounter", "ImageCounter", "run_counter"]
 
 
 def run_counter(
     pipeline: Pipeline, encoding: TextEncoder, text: str
-) -> "RunCounter | ImageCounter | None":
+) -> "EntangledCounter | ImageCounter | None":
     """Return what counts slices of a text by its runs; None: its runs are not counted."""
     rules = pipeline.images_for(text)
     if rules is None:
         return None
     if not rules.is_entangled(text):
         return ImageCounter(pipeline, encoding, text)
-    return RunCounter(pipeline, encoding, text)
+    return EntangledCounter(pipeline, encoding, text)
+
+
+class EntangledCounter(KnownCounter):
+    """Like `KnownCounter`, for a text of which few slices are counted by its runs."""
+
+    @cached_property
+    def _runs(self) -> RunCounter:
+        return RunCounter(self._pipeline, self._encoding, self._text)
+
+    def _few_sums_for(self, n: int) -> FewSums | None:
+        """See `FewCounter`."""
+        sums = self._runs._sums_for(n)
+        return self._sums_for(n) if sums is None else sums
 
 
 class ImageCounter(SpelledCounter):

@@ -258,6 +258,7 @@ def test_few_parts_are_normalized_for_the_end_of_a_chunk(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of what may fit, only the last run is normalized again for each end."""
+    monkeypatch.setattr(few_slices, "SHARE", 1e9)
     text = "some cafe\u0301 and de\u0301ja\u0300 vu in ha\u0306u\u0323 bi\u0300nh, a\u0301 " * 200
     encoding, tokenizer = pair(name)
     normal, parts = run_images._Normalizer.__call__, list[str]()

@@ -13,6 +13,7 @@ from cutline import TextChunker
 from cutline.counting import few_slices
 from cutline.kernels.words.run_images import ImageRules
 from cutline.pipeline import run_images
+from cutline.pipeline.pipeline import Pipeline
 from cutline.pipeline.run_counter import EntangledCounter, ImageCounter
 from cutline.pipeline.run_rules import run_rules
 from tests.pipeline.characters import (
@@ -257,8 +258,7 @@ def test_an_added_token_is_found_among_images() -> None:
 def test_few_parts_are_normalized_for_the_end_of_a_chunk(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of what may fit, only the last run is normalized again for each end."""
-    monkeypatch.setattr(few_slices, "SHARE", 1e9)
+    """Of what may fit, only the last run is normalized again for each end, if it is not known."""
     text = "some cafe\u0301 and de\u0301ja\u0300 vu in ha\u0306u\u0323 bi\u0300nh, a\u0301 " * 200
     encoding, tokenizer = pair(name)
     normal, parts = run_images._Normalizer.__call__, list[str]()
@@ -267,12 +267,19 @@ def test_few_parts_are_normalized_for_the_end_of_a_chunk(
         parts.append(part)
         return normal(self, part, at_end)
 
+    count, counted = Pipeline._count_pieces, list[str]()
+
+    def noted_count(self: Pipeline, encoder: Any, part: str, *, at_start: bool) -> int:
+        counted.append(part)
+        return count(self, encoder, part, at_start=at_start)
+
     monkeypatch.setattr(run_images._Normalizer, "__call__", noted)
+    monkeypatch.setattr(Pipeline, "_count_pieces", noted_count)
     chunks = TextChunker(encoding, 64).chunk(text)
     assert all(chunk.token_count == number(tokenizer, chunk.text) <= 64 for chunk in chunks)
     n_entangled = text.count(" ") - text.count("some") - text.count("and") - text.count("in")
-    assert n_entangled < len(parts) < n_entangled + 24 * len(chunks)
-    assert max(map(len, parts[n_entangled:])) < 30
+    assert len(parts) + len(counted) < n_entangled + 24 * len(chunks)
+    assert max(map(len, (*parts[n_entangled:], *counted)), default=0) < 30
 
 
 @pytest.mark.parametrize("name", [*MAPPED, "precompiled"])

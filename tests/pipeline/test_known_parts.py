@@ -8,12 +8,14 @@ import pickle
 import random
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
 
 import cutline
 from cutline import TextChunker, TokenChunker
+from cutline.chunking.chunk_finder import ChunkFinder
 from cutline.kernels.breaks.point_breaks import PointSums
 from cutline.kernels.encode.known_parts import KnownParts
 from cutline.pipeline.few_counter import AddedCounter, KnownCounter
@@ -176,16 +178,27 @@ def test_points_need_their_counts() -> None:
 
 
 @pytest.mark.parametrize("name", ["clip", "deepseek coder"])
-def test_a_long_part_does_not_slow_what_is_around_it(name: str) -> None:
+def test_a_long_part_does_not_slow_what_is_around_it(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     encoding = cutline.Encoding.from_tokenizers(families.build(name))
-    text = "one two three, four. " * 9_000
-    for long, is_cut in (("x" * 200, True), ("x" * 4_000, True), ("x" * 9_000, False)):
-        counter = encoding.intervals(text + long + text)
-        assert isinstance(counter, KnownCounter)
-        assert isinstance(counter._sums_for(256), PointSums) == is_cut
-    chunks = TextChunker(encoding, 64)(text[:900] + "x" * 3_000 + text[:900])
-    assert "".join(chunk.text for chunk in chunks) == text[:900] + "x" * 3_000 + text[:900]
+    text = "one two three, four. " * 400 + "x" * 3_000 + " one two three, four." * 400
+    chunker = TextChunker(encoding, 64)
+    chunker.chunk(text)
+    looked_for = list[int]()
+    search = ChunkFinder.next_cut
+
+    def noted(self: ChunkFinder, start: int, *others: Any) -> Any:
+        looked_for.append(start)
+        return search(self, start, *others)
+
+    monkeypatch.setattr(ChunkFinder, "next_cut", noted)
+    chunks = chunker.chunk(text)
+    assert "".join(chunk.text for chunk in chunks) == text
     assert all(chunk.token_count == encoding.count(chunk.text) <= 64 for chunk in chunks)
+    first = text.index("x")
+    assert looked_for
+    assert all(first - 400 < start < first + 5_000 for start in looked_for)
 
 
 def test_threads_and_pickles() -> None:

@@ -135,8 +135,6 @@ class KnownCounter(FewCounter):
 
     def _make_sums(self, most: float) -> FewSums | None:
         """See `FewCounter`."""
-        # Others, for which this is none, take longer for many slices, too.
-        most = max(most, few_slices.SHARE * few_slices.LEAST_TOKENS)
         return PointSums(
             self._encoding, self._text, most, self._parts, self._before, self._longest_after
         )

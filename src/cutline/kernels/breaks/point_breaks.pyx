@@ -12,9 +12,8 @@ from cpython.exc cimport PyErr_SetObject
 from cutline.kernels.base.common cimport INTERRUPTED, NO_MEMORY, UNKNOWN, int64_t, uint8_t
 from cutline.kernels.breaks.few_breaks cimport FewCut, FewSums
 from cutline.kernels.encode.batches cimport OwnedState
-from cutline.kernels.encode.few_starts cimport append_start, end_starts, pass_to
+from cutline.kernels.encode.few_starts cimport append_start
 from cutline.kernels.encode.known_parts cimport KnownParts
-from cutline.kernels.encode.runs cimport LONGEST_PART
 
 cdef enum:
     MOST_WORK = 16              # characters, for each one of a chunk that shares some of them
@@ -29,7 +28,8 @@ cdef class PointSums(FewSums):
     """The tokens before some of the safe split points of a text.
 
     Args:
-        encoder, text, most: see `FewSums`.
+        encoder, text: see `FewSums`.
+        most: is not read: what lies far from each start takes a longer search.
         parts: the text's.
         before: int64: the tokens from the first point to each.
         longest: finds the longest slice from one place, up to another, that has at most so many
@@ -54,20 +54,14 @@ cdef class PointSums(FewSums):
     cdef Py_ssize_t count_all(
         self, OwnedState owned, const uint8_t* utf8, Py_ssize_t n
     ) noexcept nogil:
-        cdef Py_ssize_t place, points = self.parts.points.shape[0], at, before = 0
-        for place in range(points):
+        cdef Py_ssize_t place, at
+        for place in range(self.parts.points.shape[0]):
             at = self.parts.points[place]
-            # Only what is longer is counted again at each end of a slice.
-            if at - before > LONGEST_PART and pass_to(&self.starts, at) < 0:
-                return UNKNOWN
-            before = at
-            if at - self.starts.last < NEAR_STARTS:
-                continue
-            if not append_start(&self.starts, at, self.before[place]):
+            if at - self.starts.last >= NEAR_STARTS and not append_start(
+                &self.starts, at, self.before[place]
+            ):
                 return NO_MEMORY
-        if self.text.n - before <= LONGEST_PART:
-            self.starts.last = self.text.n
-        return end_starts(&self.starts, self.text.n, self.before[points - 1] if points else 0)
+        return 0
 
     cdef FewCut begin_cut(self):
         return KnownCut(self)

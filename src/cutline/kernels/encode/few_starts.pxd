@@ -6,7 +6,7 @@ Guarded by tests/chunking/test_few_slices.py.
 from cutline.kernels.base.common cimport NO_MEMORY, UNKNOWN, grow
 
 cdef enum:
-    FAR = 8192                  # characters from one start to the next one at most
+    FAR = 1024                  # characters from one start to the next one at most
     LOOK_AFTER = 256            # starts, to see how far apart they are
 
 cdef struct FewStart:

@@ -14,6 +14,7 @@ cdef class KnownParts:
     cdef bint changes_starts
     cdef Py_ssize_t near        # the number of a point
     cdef Py_ssize_t asks_left   # until counts are UNKNOWN
+    cdef bint asks_long         # ... and parts that are too long to be looked up
     cdef OwnedState take(self, Py_ssize_t most)
     cdef int give_back(self, OwnedState owned, Py_ssize_t outcome) except -1
     cdef Py_ssize_t first_after(self, Py_ssize_t at) noexcept nogil

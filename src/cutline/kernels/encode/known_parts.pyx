@@ -91,12 +91,14 @@ cdef class KnownParts:
         owned.reserve_runs()
         owned.state.lookups.watch.is_on = True
         self.asks_left = most
+        self.asks_long = True
         self.near = 0
         return owned
 
     cdef int give_back(self, OwnedState owned, Py_ssize_t outcome) except -1:
         self.encoder.release(owned)
         self.asks_left = NO_LIMIT
+        self.asks_long = False
         if outcome == INTERRUPTED:
             raise_pending()
         return 0
@@ -139,7 +141,10 @@ cdef class KnownParts:
     cdef Py_ssize_t count_one(
         self, OwnedState owned, Py_ssize_t start, Py_ssize_t end, bint leads
     ) noexcept nogil:
-        """The same of what has no point inside. UNKNOWN: too many others were not met before."""
+        """The same of what has no point inside.
+
+        UNKNOWN: it is long, and would be counted again and again; or too many others are new.
+        """
         cdef Characters part = slice_of(&self.text, start, end)
         cdef PartKey key
         cdef Py_ssize_t tokens
@@ -151,6 +156,8 @@ cdef class KnownParts:
             tokens = count_of_part(owned.state.runs, &part, leads, &owned.state.run_store, &key)
             if tokens >= 0:
                 return tokens
+        elif not self.asks_long:
+            return UNKNOWN
         if self.asks_left == 0:
             return UNKNOWN
         self.asks_left -= 1

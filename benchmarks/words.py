@@ -1,4 +1,6 @@
-"""WordPiece, Unigram and SentencePiece's BPE beside other packages, with tokenizers trained here.
+"""WordPiece, Unigram, SentencePiece's BPE, and byte-level BPE that changes texts, beside others.
+
+The tokenizers are trained here.
 
     python -m benchmarks.words --corpora DIR
 
@@ -32,9 +34,15 @@ _SLICES = 100_000
 
 Count = Callable[[str], Any]
 
+BYTE_LEVEL = {
+    "CLIP": [r"'s|'t|'re|'ve|'m|'ll|'d|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+"],
+    "DeepSeek-Coder": [r"[\r\n]", r"\s?\p{L}+", r"\s?\p{P}+", "[一-龥ࠀ-一가-퟿]+"],
+}
+"""What these split by, one after another. Source: the models' tokenizer.json."""
+
 
 def train(kind: str, texts: dict[str, str], path: Path) -> None:
-    """Train a tokenizer like BERT's, XLM-R's or Llama 2's, and save it."""
+    """Train a tokenizer like BERT's, XLM-R's, Llama 2's or those of `BYTE_LEVEL`, and save it."""
     import tokenizers as hf
 
     trainer: Any
@@ -55,7 +63,23 @@ def train(kind: str, texts: dict[str, str], path: Path) -> None:
         document["pre_tokenizer"] = None  # a text is one piece
         path.write_text(json.dumps(document), encoding="utf-8")
         return
-    if kind == "WordPiece":
+    if kind in BYTE_LEVEL:
+        made = hf.Tokenizer(hf.models.BPE())
+        pre = hf.pre_tokenizers
+        lower = [hf.normalizers.NFC(), hf.normalizers.Replace(hf.Regex(r"\s+"), " ")]
+        if is_clip := kind == "CLIP":
+            made.normalizer = hf.normalizers.Sequence([*lower, hf.normalizers.Lowercase()])
+        last = [pre.ByteLevel(add_prefix_space=False)] if is_clip else [
+            pre.Digits(True), pre.ByteLevel(add_prefix_space=False, use_regex=False)
+        ]  # fmt: skip
+        how = ("removed", True) if is_clip else ("isolated", False)
+        splits = [pre.Split(hf.Regex(pattern), *how) for pattern in BYTE_LEVEL[kind]]
+        made.pre_tokenizer = pre.Sequence([*splits, *last])
+        trainer = hf.trainers.BpeTrainer(
+            vocab_size=30_000, initial_alphabet=pre.ByteLevel.alphabet(), show_progress=False,
+            end_of_word_suffix="</w>" if is_clip else "",
+        )  # fmt: skip
+    elif kind == "WordPiece":
         made = hf.Tokenizer(hf.models.WordPiece(unk_token="[UNK]"))
         made.normalizer = hf.normalizers.BertNormalizer(lowercase=True)
         made.pre_tokenizer = hf.pre_tokenizers.BertPreTokenizer()
@@ -70,7 +94,12 @@ def train(kind: str, texts: dict[str, str], path: Path) -> None:
             vocab_size=30_000, special_tokens=["<unk>"], unk_token="<unk>", show_progress=False
         )
     made.train_from_iterator(lines, trainer)
-    made.save(str(path))
+    document = json.loads(made.to_str())
+    if kind == "CLIP":  # which has each letter at the end of a word
+        vocab = document["model"]["vocab"]
+        for letter in sorted(hf.pre_tokenizers.ByteLevel.alphabet()):
+            vocab.setdefault(f"{letter}</w>", len(vocab))
+    path.write_text(json.dumps(document), encoding="utf-8")
 
 
 def loaders(path: Path) -> dict[str, Callable[[], tuple[Count, Callable[[str], list[int]]]]]:
@@ -238,7 +267,7 @@ def main() -> None:
     texts = {**found.texts, **found.scripts}
     print(f"texts {found.origin}; MB/s of UTF-8, CPU time, best of {options.rounds}")
     with tempfile.TemporaryDirectory() as folder:
-        for kind in ("WordPiece", "Unigram", "SentencePiece BPE"):
+        for kind in ("WordPiece", "Unigram", "SentencePiece BPE", *BYTE_LEVEL):
             path = Path(folder) / f"{kind}.json"
             train(kind, texts, path)
             for name, text in texts.items():

@@ -216,3 +216,15 @@ def test_threads_and_pickles() -> None:
     assert found == [encoding.count(counter.text[start:end]) for start, end in spans]
     for same in (pickle.loads(pickle.dumps(counter)), copy.copy(counter)):
         assert same.count(3, len(same)) == counter.count(3, len(counter))
+
+
+def test_what_is_asked_for_a_part_does_not_take_what_is_known() -> None:
+    """Counting a part takes an encoder's caches, too: those with the parts are used next."""
+    encoding = cutline.Encoding.from_tokenizers(families.build("clip"))
+    text = "".join(random.Random(3).choices(PARTS, k=2_000))
+    chunker = TextChunker(encoding, 64)
+    chunker.chunk(text)
+    counter = encoding.intervals(text)
+    assert isinstance(counter, KnownCounter)
+    short = np.diff(counter._point_offsets) <= 255
+    assert counter._parts.counts_before(len(short) - int(short.sum())) is not None

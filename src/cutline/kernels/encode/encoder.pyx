@@ -216,6 +216,9 @@ cdef class Encoder:
             if self.spare is None:
                 self.spare = owned
                 return
+            if self.spare.state.runs == NULL:
+                # Who counts runs or parts takes it next, not who was asked for one of them.
+                self.spare, owned = owned, self.spare
         if len(self.idle) < KEPT_STATES:
             self.idle.append(owned)
 

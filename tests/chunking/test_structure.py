@@ -128,3 +128,51 @@ def test_random_headings_have_the_sections_of_the_plain_reader() -> None:
         found = sections_of(groups)
         assert found.paths == [*heading_paths(groups)]
         assert found.starts == [*section_starts(groups)]
+
+
+class Lengths:
+    """Counts characters, and how often it is asked."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def count(self, start: int, end: int) -> int:
+        self.asked += 1
+        return end - start
+
+
+def test_units_that_are_kept_whole_are_each_counted_once() -> None:
+    depth = 500
+    text = 4 * depth
+    deep = tuple((at, text - at) for at in range(depth))
+    counter = Lengths()
+    outline = Outline(Structure((), (), units=deep))
+    for end in range(text - 1, 0, -1):
+        found = outline.limit(counter, 10, end, 3 * depth)  # type: ignore[arg-type]
+        inside = [start for start, stop in deep if 10 <= start < end < stop]
+        fitting = [start for start in inside if text - 2 * start <= 3 * depth]
+        assert found == min(fitting, default=end)
+    assert counter.asked <= depth
+
+
+def test_the_outermost_unit_that_fits_is_kept_whole() -> None:
+    rng = random.Random(11)
+    for _ in range(60):
+        spans: list[tuple[int, int]] = []
+        for _ in range(rng.randrange(40)):
+            span = tuple(sorted(rng.sample(range(60), 2)))
+            nests = all(
+                span[1] <= a or b <= span[0] or (a <= span[0] and span[1] <= b)
+                or (span[0] <= a and b <= span[1])
+                for a, b in spans
+            )  # fmt: skip
+            if nests:
+                spans.append((span[0], span[1]))
+        units, counter = tidy_units(spans), Lengths()
+        outline = Outline(Structure((), (), units=units))
+        for _ in range(60):
+            first, end, budget = rng.randrange(30), rng.randrange(60), rng.choice((3, 3, 20, 40))
+            around = [(a, b) for a, b in units if first <= a < end < b and b - a <= budget]
+            expected = min((a for a, _ in around), default=end)
+            found = outline.limit(counter, first, end, budget)  # type: ignore[arg-type]
+            assert found == expected, (units, first, end, budget)

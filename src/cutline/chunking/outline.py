@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 from bitarray import bitarray
@@ -40,6 +40,7 @@ class Outline:
         self._lone_region = structure.lone_region
         self._regions = structure.regions
         self._units = structure.units
+        self._fitting: tuple[tuple[SliceCounter, int], _Fitting] | None = None
 
     @cached_property
     def places(self) -> Places:
@@ -78,6 +79,26 @@ class Outline:
         region = self._lone_region(place) if self._has_closed else None
         return place if region is None or region[2] not in _CLOSED_KINDS else region[0]
 
+    @cached_property
+    def _jumps(self) -> list[int]:
+        """Of each unit one that is around it, so that few jumps lead to any that is."""
+        outer, depths = self._outer, [0] * (len(self._outer) + 1)  # the last is that of -1
+        jumps = [-1] * len(depths)
+        for place, around in enumerate(outer):
+            depths[place] = depths[around] + 1
+            far, farther = jumps[around], jumps[jumps[around]]
+            is_even = depths[around] - depths[far] == depths[far] - depths[farther]
+            jumps[place] = farther if is_even else around
+        return jumps
+
+    def _around(self, place: int) -> int:
+        """Return the innermost unit that begins before a place and ends behind it; -1: none."""
+        units, found = self._units, bisect_left(self._starts, place) - 1
+        while found >= 0 and units[found][1] <= place:
+            jump = self._jumps[found]
+            found = jump if jump >= 0 and units[jump][1] <= place else self._outer[found]
+        return found
+
     def limit(self, counter: SliceCounter, first: int, fit_end: int, budget: int) -> int:
         """Find the greatest end that cuts no unit which would fit a chunk of its own.
 
@@ -87,20 +108,63 @@ class Outline:
             fit_end: the end of the longest fitting prefix.
             budget: the token budget of a chunk.
 
-        Cost: logarithmic in the units, for each unit around `fit_end`.
+        Cost: logarithmic in the units, and a count for each of those around `fit_end` that has not
+            been counted.
         """
-        units = self._units
-        place = bisect_left(self._starts, fit_end) - 1  # all around it enclose the last before it
-        found: list[int] = []
-        while place >= 0 and units[place][0] >= first:
-            if units[place][1] > fit_end:
-                found.append(place)
-            place = self._outer[place]
-        for place in reversed(found):
-            start, end = units[place]
-            if counter.count(start, end) <= budget:
-                return start
-        return fit_end
+        place = self._around(fit_end)
+        if place < 0:
+            return fit_end
+        if self._fitting is None or self._fitting[0] != (counter, budget):
+            self._fitting = (counter, budget), _Fitting(self._units, self._outer, counter, budget)
+        return self._fitting[1].first_around(place, first, fit_end)
+
+
+class _Fitting:
+    """Which units fit a chunk of their own; each is counted once.
+
+    Args:
+        units: their starts and ends.
+        outer: which one is around each.
+        counter: counts tokens.
+        budget: of a chunk.
+    """
+
+    def __init__(
+        self, units: Sequence[tuple[int, int]], outer: list[int], counter: SliceCounter, budget: int
+    ) -> None:
+        self._units, self._outer = units, outer
+        self._counter, self._budget = counter, budget
+        self._fits = set[int]()
+        # Itself, or one around it if it does not fit: none between the two does. -1 is around all.
+        self._next = [*range(len(outer)), -1]
+
+    def first_around(self, place: int, first: int, default: int) -> int:
+        """Return the start of the outermost unit that fits, of one and those around it.
+
+        Args:
+            place: the innermost one.
+            first: where the outermost begins, or later.
+            default: the result if none fits.
+        """
+        found = default
+        place = self._candidate(place)
+        while place >= 0 and self._units[place][0] >= first:
+            start, end = self._units[place]
+            if place in self._fits or self._counter.count(start, end) <= self._budget:
+                self._fits.add(place)
+                found, place = start, self._outer[place]
+            else:
+                self._next[place] = self._outer[place]
+            place = self._candidate(place)
+        return found
+
+    def _candidate(self, place: int) -> int:
+        """Return the first of a unit and those around it that is not known not to fit."""
+        following = self._next
+        while following[place] != place:
+            following[place] = following[following[place]]
+            place = following[place]
+        return place
 
 
 def _levels(structure: Structure) -> Iterator[BitmapLevel]:

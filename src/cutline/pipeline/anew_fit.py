@@ -46,14 +46,14 @@ def longest_fit_anew(
     while True:
         stop = min(end, point + width)
         window = text[point:stop]
-        # A few tell mostly that not all do: marks, jamo.
-        if not all(_begin(pipeline.beginnings, part) for part in (window[:_FEW], window)):
-            return None
         # A token that begins in the window, or white space that would be cut off.
         near = text[point : min(end, stop + pipeline.reach_of_added)]
         if any(finder.may_find(near) for finder in pipeline.ordinary_finders):
             return None
         if pipeline.strips and any(one in window for one in SPACE):
+            return None
+        # A few tell mostly that not all do: marks, jamo.
+        if not all(_begin(pipeline.beginnings, part) for part in (window[:_FEW], window)):
             return None
         found = _longest_prefix(pipeline, encoder, window, n, is_whole=stop == end)
         if found is None or found >= 0:

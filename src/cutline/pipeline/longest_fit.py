@@ -14,7 +14,7 @@ from cutline.pipeline.pipeline import Pipeline
 from cutline.pretokenize.splitting import prefix_counts
 from cutline.text_encoder import TextEncoder
 
-__all__ = ["longest_fit_by_prefixes"]
+__all__ = ["GrownPrefixes", "KnownPrefixes", "longest_fit_by_prefixes", "part_with_more"]
 
 _MANY_MARKS = 32  # normalizing and appending these is no less work than encoding the slice
 
@@ -62,8 +62,8 @@ def longest_fit_by_prefixes(
             tokens = None
             # An added token can match a letter without its marks, or a word that goes on.
             near = (
-                _from(changed, kept - longest, kept, rest),
-                _from(text, end - longest, end),
+                part_with_more(changed, kept - longest, kept, rest),
+                part_with_more(text, end - longest, end),
             )
             if not any(finder.may_count(*one) for finder in finders for one in near):
                 tokens = counts.with_more(kept, rest)
@@ -76,7 +76,7 @@ def longest_fit_by_prefixes(
     return 0
 
 
-def _from(text: str, start: int, end: int, more: str = "") -> tuple[str, int]:
+def part_with_more(text: str, start: int, end: int, more: str = "") -> tuple[str, int]:
     """Return a part of a text with the character before it, and where it starts in this."""
     before = max(0, start - 1)
     return text[before:end] + more, max(0, start) - before
@@ -84,15 +84,15 @@ def _from(text: str, start: int, end: int, more: str = "") -> tuple[str, int]:
 
 def _counts_of_prefixes(
     pipeline: Pipeline, encoder: TextEncoder, changed: str, n: int
-) -> "_Grown | _Known | None":
+) -> "GrownPrefixes | KnownPrefixes | None":
     """Return what counts prefixes of a changed text; None: nothing does, but one by one."""
     if encoder._has_automaton:
-        return _Grown(encoder, changed)
+        return GrownPrefixes(encoder, changed)
     counts = prefix_counts(pipeline.spec.splittings, encoder, changed.encode(), n)
-    return None if counts is None else _Known(counts, changed)
+    return None if counts is None else KnownPrefixes(counts, changed)
 
 
-class _Grown:
+class GrownPrefixes:
     """Counts prefixes, from the longest on, by a kernel that takes back what it counted.
 
     Args:
@@ -116,7 +116,7 @@ class _Grown:
         return self._growing.count
 
 
-class _Known:
+class KnownPrefixes:
     """Knows counts of prefixes.
 
     Args:

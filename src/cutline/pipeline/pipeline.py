@@ -368,6 +368,15 @@ class Pipeline:
         pieces = self._pieces_of_section(text, self.counting(frozenset()), 1, at_start=True)
         return _total(encoder, pieces)
 
+    def count_section_inside(self, encoder: TextEncoder, text: str) -> int:
+        """Count the tokens of what is after a safe split point, up to an added token."""
+        pieces = self._pieces_of_section(text, self.counting(frozenset()), 0, at_start=False)
+        return _total(encoder, pieces)
+
+    def count_between(self, encoder: TextEncoder, text: str) -> int:
+        """Count the tokens of normalized text that has no added tokens."""
+        return encoder._count_normalized(text)
+
     def trace_marks(self, traced: Traced) -> Traced:
         """Change a traced text between added tokens once more; see `MarkingPipeline`."""
         return traced

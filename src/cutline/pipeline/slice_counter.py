@@ -19,12 +19,14 @@ from cutline.pipeline.anew_fit import longest_fit_anew
 from cutline.pipeline.longest_fit import longest_fit_by_prefixes
 from cutline.pipeline.offsets import changed_parts, untrimmed_offsets
 from cutline.pipeline.pipeline import Pipeline
+from cutline.pipeline.section_fit import SectionFit
 from cutline.text_encoder import TextEncoder
 
 __all__ = ["SliceCounter"]
 
 _SHORT = 128  # characters: trying all ends costs less than finding a bound
 _LONG = 1024  # characters
+_FEW = 8  # characters
 _TRIES = 16  # ends, each counted from the start, before a window grows instead
 _CHARACTERS_A_TOKEN = 4  # few slices have more
 
@@ -238,6 +240,12 @@ class SliceCounter:
             )
         return start, n
 
+    @cached_property
+    def _sections(self) -> SectionFit | None:
+        """What cuts section by section; None: nothing does."""
+        pipeline = self._pipeline
+        return SectionFit(pipeline, self._encoding) if SectionFit.applies(pipeline) else None
+
     def _longest_fit(self, start: int, point: int, end: int, n: int) -> int:
         """Find the greatest end, up to `end`, of a slice that begins at a safe split point."""
         pipeline, encoding, text = self._pipeline, self._encoding, self._text
@@ -245,10 +253,14 @@ class SliceCounter:
             found = longest_fit_anew(pipeline, encoding, text, point, end, n)
             if found is not None:
                 return found
+        inside = point > start - self._skipped
+        if end - point > _FEW and self._sections is not None:
+            found = self._sections.longest(text, point, end, n, inside=inside)
+            if found is not None:
+                return found
         most = pipeline.max_characters_of(encoding, n)
         end = end if most is None else min(end, point + most)
         window = text[point:end]
-        inside = point > start - self._skipped
         prefixes_of = partial(pipeline.prefixes_for, inside=inside)
         # Else each step would look through all of a long window.
         if is_bounded := len(window) > _CHARACTERS_A_TOKEN * n + _LONG:

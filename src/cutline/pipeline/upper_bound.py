@@ -233,7 +233,7 @@ class UpperBound:
         most = n * longest + self.longest + self._longest_added
         beyond = int(np.searchsorted(ends, most, side="right"))
         if not has_added:
-            over = self._end_over(encoder, changed, n)
+            over = self.end_over(encoder, changed, n)
             if over is not None:
                 beyond = min(
                     beyond, over + self._longest_added * self._may_have_begun(changed, over)
@@ -272,7 +272,7 @@ class UpperBound:
             return last
         return len(text[:last].rstrip(SPACE))
 
-    def _end_over(self, encoder: TextEncoder, changed: str, n: int) -> int | None:
+    def end_over(self, encoder: TextEncoder, changed: str, n: int) -> int | None:
         """Return how much of a changed text has more than n tokens, whatever comes after it."""
         over = None if self._pieces is None else self._pieces.end_over(encoder, changed, n)
         if self._marked_cover is not None or not self.covers_all(changed):

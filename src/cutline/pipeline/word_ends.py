@@ -7,7 +7,7 @@ is written for each character that is no token where it is.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
 
 import numpy as np
@@ -99,12 +99,16 @@ class MarkingPipeline(Pipeline):
     def __reduce__(self) -> tuple[type["MarkingPipeline"], tuple[TokenizerSpec]]:
         return MarkingPipeline, (self.spec,)
 
-    def pieces(
-        self, text: str, allowed: frozenset[str], *, at_start: bool = True
+    def _pieces_of_section(
+        self, text: str, counts: Callable[[AddedToken], bool], place: int, at_start: bool
     ) -> Iterator[str | AddedToken]:
-        """Cut a text into added tokens and the marked text between them; see `Pipeline`."""
-        for piece in super().pieces(text, allowed, at_start=at_start):
+        """Cut what is between two added tokens into others and the marked text between them."""
+        for piece in super()._pieces_of_section(text, counts, place, at_start):
             yield piece if isinstance(piece, AddedToken) else self.mark(piece)
+
+    def count_between(self, encoder: TextEncoder, text: str) -> int:
+        """See `Pipeline`."""
+        return encoder._count_normalized(self.mark(text))
 
     def mark(self, text: str) -> str:
         """Return the pieces of normalized text, each with its blank."""

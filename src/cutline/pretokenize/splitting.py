@@ -7,7 +7,6 @@ none.
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
-from itertools import accumulate
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -249,15 +248,17 @@ def _finder(pat_str: str) -> Callable[[bytes], list[_Span]]:
 
     def search(utf8: bytes) -> list[_Span]:
         text = utf8.decode()
-        place = _starts(text)
+        place = _starts(text, utf8)
         return [(place[start], place[end]) for start, end in _matches(found, text)]
 
     return search
 
 
-def _starts(text: str) -> list[int]:
+def _starts(text: str, utf8: bytes) -> Sequence[int]:
     """Return where each character of a text begins in its UTF-8, and where it ends."""
-    return [0, *accumulate(len(one.encode()) for one in text)]
+    if len(text) == len(utf8):
+        return range(len(text) + 1)
+    return [*np.flatnonzero(np.frombuffer(utf8, dtype=np.int8) >= -64).tolist(), len(utf8)]
 
 
 def _matches(found: "Splitter", text: str) -> Iterator[_Span]:
@@ -266,15 +267,18 @@ def _matches(found: "Splitter", text: str) -> Iterator[_Span]:
     After a match the search goes on at its end; an empty match there is passed over, and with it
     whatever else begins at that place.
     """
-    written = found.write(text)
+    written, search = found.write(text), found.expression.search
     at, last = 0, -1
-    while at <= len(text) and (match := found.expression.search(written, at)) is not None:
+    # At an empty match the same would be found again, unless it matters where a search begins.
+    skips = "\\G" not in found.expression.pattern
+    while at <= len(text) and (match := search(written, at)) is not None:
         start, end = match.span()
         if start == end == last:
             at += 1
             continue
         yield start, end
         at = last = end
+        at += skips and start == end
 
 
 @lru_cache(maxsize=4)

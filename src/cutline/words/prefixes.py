@@ -60,6 +60,11 @@ class Prefixes:
         for stage in stages:
             self.settled = stage.settled_after(self.settled)
 
+    @property
+    def known(self) -> str:
+        """With this each text begins, once it is normalized, that begins with all of this one."""
+        return self.normalized[: self.settled[-1]]
+
     def first_beyond(self, place: int) -> int:
         """Return from which length on a prefix has settled this much; more than the text's: none.
 

@@ -14,10 +14,9 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cutline.checks import plain_text, utf8_of
+from cutline.checks import need_no_surrogates, plain_text
 from cutline.counting.till_limit import count_till_limit
 from cutline.errors import VocabularyError
-from cutline.kernels.encode.decode import ids_to_list
 from cutline.kernels.words.char_map import CharMap
 from cutline.kernels.words.encoder import WordEncoder
 from cutline.normalizing import SPACE, Form, Step, Strip, Traced, normalize, trace
@@ -651,7 +650,11 @@ class WordPipeline(Pipeline):
         Raises:
             SurrogateError: (a ValueError) the text has surrogate code points.
         """
-        utf8_of(text)
+        need_no_surrogates(text)
+        if not allowed and not (self.ordinary_finders and self.may_have_tokens(text)):
+            kept, cut_off = self._stripped(text, begins=True)
+            if (whole := self.kernel.encode_with_spans(kept, True)) is not None:
+                return whole[0], whole[1] + cut_off if cut_off else whole[1]
         ids: list[int] = []
         spans = [np.empty((0, 2), dtype=np.int64)]
         for piece in self._pieces(text, allowed, at_start=True):
@@ -664,15 +667,15 @@ class WordPipeline(Pipeline):
                     traced = made.trace(text[piece.start : piece.end])
                     spans.append(traced.spans_of(places) + made.offset)
                 case token:
-                    found = np.array([token.id], dtype=np.uint32)
+                    found = [token.id]
                     spans.append(np.array([(piece.start, piece.end)], dtype=np.int64))
-            ids += ids_to_list(found)
+            ids += found
         return ids, np.concatenate(spans)
 
     def _traced(
         self, text: str, is_plain: bool, prefixes: bool, keeps_end: bool = False
-    ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
-        found = self.kernel.encode_with_spans(text, is_plain, prefixes, keeps_end)
+    ) -> tuple[list[int], NDArray[np.int64]]:
+        found = self.kernel.encode_with_spans(text, True, is_plain, prefixes, keeps_end)
         assert found is not None  # `_pieces` took care of what is entangled
         return found
 

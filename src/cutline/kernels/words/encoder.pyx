@@ -5,12 +5,13 @@ Guarded by tests/words/test_encoding.py.
 
 from cpython.exc cimport PyErr_CheckSignals
 from cython cimport auto_pickle
+from libc.stdlib cimport calloc, free
 
 from cutline.kernels.base.late import numpy as np
 
 from cutline.kernels.base.characters cimport characters_of
 from cutline.kernels.base.common cimport (
-    INTERRUPTED, UNKNOWN, int64_t, memcpy, same_bytes, uint8_t, uint32_t,
+    INTERRUPTED, UNKNOWN, int64_t, memcpy, same_bytes, uint8_t, uint16_t, uint32_t,
 )
 from cutline.kernels.base.signals cimport raise_pending
 from cutline.kernels.encode.decode cimport list_of_ids
@@ -41,6 +42,9 @@ cdef enum:
     KEPT_STATES = 16
     NOGIL_CHARS = 4096
     LEAST_CHANGING = 128        # characters whose runs are looked up: some near the end are not found
+    SPARSEST = 4                # times as many ids as tokens, and more, have no table
+    LEAST_LENGTHS = 1 << 12
+    MOST_BYTES = 0xFFFF         # of a token that the table has
     WATCHED = 1 << 12           # tokens from one look for signals to the next
 
 
@@ -68,7 +72,8 @@ cdef class WordEncoder:
         dict options not None,
     ):
         cdef const uint8_t* token
-        cdef Py_ssize_t number = 0, n, longest = 0, n_before, readable
+        cdef Py_ssize_t number = 0, n, longest = 0, n_before, readable, n_tokens = ids.shape[0]
+        cdef uint32_t highest = 0
         cdef const double[::1] scores
         cdef const uint32_t[::1] byte_ids
         cdef bytes meta, continuation = options.get("continuation", b"")
@@ -107,8 +112,15 @@ cdef class WordEncoder:
         else:
             self.model.kind = WORD_PIECE
             self.model.continued = 1 if continuation else 0
-        n_before = len(continuation)
-        for number in range(ids.shape[0]):
+        n_before = self.model.n_continuation = len(continuation)
+        for number in range(n_tokens):
+            highest = max(highest, ids[number])
+        if highest < SPARSEST * n_tokens + LEAST_LENGTHS:
+            self.model.n_lengths = highest + 1
+            self.model.lengths = <uint16_t*> calloc(self.model.n_lengths, sizeof(uint16_t))
+            if self.model.lengths == NULL:
+                raise MemoryError("no memory for the tokens of a vocabulary")
+        for number in range(n_tokens):
             if number % WATCHED == 0:
                 PyErr_CheckSignals()
             token = <const uint8_t*> <const char*> arena + offsets[number]
@@ -117,6 +129,8 @@ cdef class WordEncoder:
             longest = max(longest, n)
             if ids[number] == unk_id:
                 self.model.unk_token = <uint32_t> number + 1
+            elif self.model.lengths != NULL and n <= MOST_BYTES:
+                self.model.lengths[ids[number]] = <uint16_t> n
             add_token(&self.spellings, 0, token, n, readable, <uint32_t> number)
             if n_before and n >= n_before and same_bytes(
                 token, <const uint8_t*> <const char*> continuation, n_before
@@ -140,6 +154,7 @@ cdef class WordEncoder:
         free_spellings(&self.spellings)
         free_trie(&self.model.trie)
         free_slots(&self.model.array)
+        free(self.model.lengths)
 
     cdef OwnedWordState take(self):
         try:
@@ -281,10 +296,10 @@ cdef class WordEncoder:
         return found
 
     def encode_with_spans(
-        self, str text not None, bint is_plain=False, bint prefixes=True,
+        self, str text not None, bint as_list, bint is_plain=False, bint prefixes=True,
         bint keeps_end=False,
     ):
-        """Encode a text; see `count`. Ids (uint32) and the characters of each (int64, (n, 2))."""
+        """Encode a text; see `encode`. Ids, and the characters of each (int64, shape (n, 2))."""
         cdef CharMap char_map = self.plain if is_plain else self.raw
         cdef Py_ssize_t total
         cdef OwnedWordState owned
@@ -307,9 +322,9 @@ cdef class WordEncoder:
         rows = spans
         if total:
             memcpy(&rows[0, 0], owned.state.spans, 2 * total * sizeof(int64_t))
-        ids = array_of(owned.state.out, total)
+        found = list_of_ids(owned.state.out, total) if as_list else array_of(owned.state.out, total)
         self.release(owned)
-        return ids, spans
+        return found, spans
 
 
 cdef object array_of(const uint32_t* ids, Py_ssize_t n):

@@ -13,6 +13,7 @@ from cutline.kernels.encode.decode import Decoder, ids_to_list
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from cutline.kernels.base.alignment import Alignment
     from cutline.normalizing import Traced
     from cutline.pipeline.pipeline import Pipeline
     from cutline.spec import TokenizerSpec
@@ -31,7 +32,7 @@ __all__ = [
 Spans: TypeAlias = "NDArray[np.int64]"
 Tokens: TypeAlias = "NDArray[np.uint32]"
 Ends: TypeAlias = tuple[int, int]
-Part: TypeAlias = "tuple[int, int, int | Traced | None]"
+Part: TypeAlias = "tuple[int, int, int | Traced | Alignment | None]"
 """The span of a part of a text, with a token's id, the changed text, or None if unchanged."""
 
 # Where a post-processor trims: GPT-2's letter for a blank, and Unicode's white space.
@@ -89,6 +90,9 @@ def plain_parts(finder: SpecialFinder, ids: Mapping[str, int], text: str) -> Ite
 
 def changed_parts(pipeline: Pipeline, text: str, allowed: frozenset[str]) -> Iterator[Part]:
     """Cut a text into added tokens and the text between them, traced to the original."""
+    if not allowed and (aligned := pipeline.aligned(text)) is not None:
+        yield 0, len(text), None if isinstance(aligned, str) else aligned
+        return
     from cutline.normalizing import Prepend, Traced, trace  # for tokenizers that change texts
 
     blank = Prepend(" ")

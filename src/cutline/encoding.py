@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from cutline.kernels.bpe.bpe import BpeTables
     from cutline.kernels.scan.scan import ScanTables
     from cutline.pipeline.pipeline import Pipeline
+    from cutline.pipeline.trimming import Trimmer
     from cutline.pipeline.words import WordPipeline
     from cutline.spec import TokenizerSpec
     from cutline.vocabulary import Vocabulary
@@ -363,6 +364,8 @@ class Encoding(Properties, Cutting, Decoding):
     ) -> list[int]:
         """Encode a text, with at least one special token allowed."""
         if self._pipeline is not None:
+            if at_start and not self._may_have_special(text, allowed):
+                return self._pipeline.encode_ordinary(self, text)
             return self._pipeline.encode(self, text, allowed, at_start=at_start)
         tokens: list[int] = []
         for part in self._cut_at_special(text, allowed):
@@ -388,7 +391,7 @@ class Encoding(Properties, Cutting, Decoding):
 
     def _encode_allowed_to_numpy(self, text: str, allowed: frozenset[str]) -> NDArray[np.uint32]:
         """Encode like `_encode_allowed`, into an array; `allowed` may be empty."""
-        if not allowed:
+        if not (allowed and self._may_have_special(text, allowed)):
             return self._encode_to_numpy(text)
         if self._pipeline is not None:
             return np.array(self._pipeline.encode(self, text, allowed), dtype=np.uint32)
@@ -433,26 +436,26 @@ class Encoding(Properties, Cutting, Decoding):
         """
         text = plain_text(text)
         allowed = self._check_special(text, allowed_special, disallowed_special)
+        if allowed and not self._may_have_special(text, allowed):
+            allowed = frozenset()
         tokens, spans = self._untrimmed_offsets(text, allowed)
         if self._pipeline is not None and self._spec.trims:
-            from cutline.pipeline.offsets import trim
-
-            trim(self._spec, self._ends_of_tokens, text, tokens, spans)
-        return tokens, spans
+            self._trimmer.trim(text, tokens, spans)
+        return ids_to_list(tokens), spans
 
     @property
-    def _ends_of_tokens(self) -> Callable[[int], tuple[int, int]]:
-        """What counts the blanks at both ends of a token that post-processors trim."""
-        from cutline.pipeline.offsets import ends_of_bytes, white_ends
+    def _trimmer(self) -> Trimmer:
+        def make() -> Trimmer:
+            from cutline.pipeline.trimming import Trimmer
 
-        if self._is_byte_level and not self._over_characters:
-            return ends_of_bytes(self._spec, self._decoder)
-        found = self._remember("white ends", lambda: white_ends(self._spec))
-        return lambda token: found.get(token, (0, 0))
+            return Trimmer(self._spec, self._decoder)
+
+        trimmer: Trimmer = self._remember("trimmer", make)
+        return trimmer
 
     def _untrimmed_offsets(
         self, text: str, allowed: frozenset[str] = frozenset()
-    ) -> tuple[list[int], NDArray[np.int64]]:
+    ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
         """Encode like `encode_with_offsets`, but keep blanks at the ends of tokens in the spans."""
         if not self._is_byte_level:
             words = cast("WordPipeline", self._pipeline)

@@ -19,7 +19,7 @@ ENTANGLED = "e\u0301 ab the " * 2_000_000
 CALLS: dict[str, Callable[[Any], Any]] = {
     "count": lambda kernel: kernel.count,
     "encode": lambda kernel: partial(kernel.encode, as_list=False),
-    "encode_with_spans": lambda kernel: partial(kernel.encode_with_spans, as_list=False),
+    "encode_with_spans": lambda kernel: kernel.encode_with_spans,
     "intervals": lambda kernel: partial(WordIntervals, kernel),
 }
 SEARCHES: dict[str, Callable[[Any], Any]] = {

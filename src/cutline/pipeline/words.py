@@ -644,7 +644,7 @@ class WordPipeline(Pipeline):
 
     def encode_with_offsets(
         self, text: str, allowed: frozenset[str]
-    ) -> tuple[list[int], NDArray[np.int64]]:
+    ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
         """Encode a text, with the characters that each token comes from.
 
         Raises:
@@ -653,29 +653,29 @@ class WordPipeline(Pipeline):
         need_no_surrogates(text)
         if not allowed and not (self.ordinary_finders and self.may_have_tokens(text)):
             kept, cut_off = self._stripped(text, begins=True)
-            if (whole := self.kernel.encode_with_spans(kept, True)) is not None:
+            if (whole := self.kernel.encode_with_spans(kept)) is not None:
                 return whole[0], whole[1] + cut_off if cut_off else whole[1]
-        ids: list[int] = []
-        spans = [np.empty((0, 2), dtype=np.int64)]
+        ids, spans = [np.empty(0, dtype=np.uint32)], [np.empty((0, 2), dtype=np.int64)]
         for piece in self._pieces(text, allowed, at_start=True):
             match piece.what:
                 case str() as raw:
                     found, places = self._traced(raw, False, piece.prefixes, piece.keeps_end)
-                    spans.append(places + piece.start)
+                    places += piece.start
                 case _Normalized() as made:
                     found, places = self._traced(made.text, True, piece.prefixes, piece.keeps_end)
                     traced = made.trace(text[piece.start : piece.end])
-                    spans.append(traced.spans_of(places) + made.offset)
+                    places = traced.spans_of(places) + made.offset
                 case token:
-                    found = [token.id]
-                    spans.append(np.array([(piece.start, piece.end)], dtype=np.int64))
-            ids += found
-        return ids, np.concatenate(spans)
+                    found = np.array([token.id], dtype=np.uint32)
+                    places = np.array([(piece.start, piece.end)], dtype=np.int64)
+            ids.append(found)
+            spans.append(places)
+        return np.concatenate(ids), np.concatenate(spans)
 
     def _traced(
-        self, text: str, is_plain: bool, prefixes: bool, keeps_end: bool = False
-    ) -> tuple[list[int], NDArray[np.int64]]:
-        found = self.kernel.encode_with_spans(text, True, is_plain, prefixes, keeps_end)
+        self, text: str, is_plain: bool, prefixes: bool, keeps_end: bool
+    ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+        found = self.kernel.encode_with_spans(text, is_plain, prefixes, keeps_end)
         assert found is not None  # `_pieces` took care of what is entangled
         return found
 

@@ -186,7 +186,7 @@ class WordsAtEnd:
         filler = text[place:end]
         if self._counts_texts and pipeline.finder_of_raw.may_find(filler):
             return None  # there may be another at its end
-        found = pipeline.kernel.encode_with_spans(filler, False, self._is_normal)
+        found = pipeline.kernel.encode_with_spans(filler, self._is_normal)
         if found is None or found[1].tolist() != [[0, len(filler)]]:
             return None
         return (place, _REACH, filler) if len(self._made_of(filler)) > most else None

@@ -35,10 +35,5 @@ class WordEncoder:
         keeps_end: bool = False,
     ) -> Any: ...
     def encode_with_spans(
-        self,
-        text: str,
-        as_list: bool,
-        is_plain: bool = False,
-        prefixes: bool = True,
-        keeps_end: bool = False,
-    ) -> tuple[Any, NDArray[np.int64]] | None: ...
+        self, text: str, is_plain: bool = False, prefixes: bool = True, keeps_end: bool = False
+    ) -> tuple[NDArray[np.uint32], NDArray[np.int64]] | None: ...

@@ -296,10 +296,10 @@ cdef class WordEncoder:
         return found
 
     def encode_with_spans(
-        self, str text not None, bint as_list, bint is_plain=False, bint prefixes=True,
+        self, str text not None, bint is_plain=False, bint prefixes=True,
         bint keeps_end=False,
     ):
-        """Encode a text; see `encode`. Ids, and the characters of each (int64, shape (n, 2))."""
+        """Encode a text; see `count`. Ids (uint32) and the characters of each (int64, (n, 2))."""
         cdef CharMap char_map = self.plain if is_plain else self.raw
         cdef Py_ssize_t total
         cdef OwnedWordState owned
@@ -322,9 +322,9 @@ cdef class WordEncoder:
         rows = spans
         if total:
             memcpy(&rows[0, 0], owned.state.spans, 2 * total * sizeof(int64_t))
-        found = list_of_ids(owned.state.out, total) if as_list else array_of(owned.state.out, total)
+        ids = array_of(owned.state.out, total)
         self.release(owned)
-        return found, spans
+        return ids, spans
 
 
 cdef object array_of(const uint32_t* ids, Py_ssize_t n):

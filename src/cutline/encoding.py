@@ -460,13 +460,18 @@ class Encoding(Properties, Cutting, Decoding):
         if not self._is_byte_level:
             words = cast("WordPipeline", self._pipeline)
             return words.encode_with_offsets(text, allowed)
-        from cutline.pipeline.offsets import changed_parts, plain_parts, untrimmed_offsets
+        from cutline.pipeline import offsets
 
-        if self._pipeline is None:
-            parts = plain_parts(self._finder(allowed), self._special_tokens, text)
+        decoder, pipeline = self._decoder_of_normalized, self._pipeline
+        if pipeline is None:
+            parts = offsets.plain_parts(self._finder(allowed), self._special_tokens, text)
         else:
-            parts = changed_parts(self._pipeline, text, allowed)
-        return untrimmed_offsets(self, self._decoder_of_normalized, text, parts)
+            if not allowed:
+                found = offsets.offsets_among_added(pipeline, self, decoder, text)
+                if found is not None:
+                    return found
+            parts = offsets.changed_parts(pipeline, text, allowed)
+        return offsets.untrimmed_offsets(self, decoder, text, parts)
 
     def encode_ordinary_batch(
         self, text: Sequence[str], *, num_threads: int = 8

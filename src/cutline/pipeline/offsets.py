@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from cutline.special import SpecialFinder
     from cutline.text_encoder import TextEncoder
 
-__all__ = ["changed_parts", "plain_parts", "untrimmed_offsets"]
+__all__ = ["changed_parts", "offsets_among_added", "plain_parts", "untrimmed_offsets"]
 
 Spans: TypeAlias = "NDArray[np.int64]"
 Tokens: TypeAlias = "NDArray[np.uint32]"
@@ -63,6 +63,27 @@ def untrimmed_offsets(
         np.concatenate([np.empty(0, dtype=np.uint32), *tokens]),
         np.concatenate([np.empty((0, 2), dtype=np.int64), *spans]),
     )
+
+
+def offsets_among_added(
+    pipeline: Pipeline, encoder: TextEncoder, decoder: Decoder, text: str
+) -> tuple[Tokens, Spans] | None:
+    """Do it for a text with added tokens that a kernel encodes; None: it has none, or is no such."""
+    need_no_surrogates(text)
+    found = pipeline.encode_among_added(encoder, text, aligns=True)
+    if found is None:
+        return None
+    tokens, places, of_added, alignment = found
+    assert alignment is not None
+    is_other = np.ones(len(tokens), dtype=np.bool_)
+    is_other[places] = False
+    others = decoder.spans_of(tokens[is_other])
+    if alignment.length_of(len(text)) != (others[-1, 1] if len(others) else 0):
+        return None  # some characters are in no piece
+    spans = np.empty((len(tokens), 2), dtype=np.int64)
+    spans[is_other] = alignment.spans_of(others)
+    spans[places] = of_added
+    return tokens, spans
 
 
 def plain_parts(finder: SpecialFinder, ids: Mapping[str, int], text: str) -> Iterator[Part]:

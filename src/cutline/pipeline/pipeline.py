@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from cutline.checks import plain_text
 from cutline.counting.till_limit import is_sure_to_exceed
+from cutline.kernels.encode.decode import ids_to_list
 from cutline.kernels.words.splitting import count_pieces
 from cutline.normalizing import (
     Form,
@@ -33,7 +34,7 @@ from cutline.text_encoder import TextEncoder
 
 if TYPE_CHECKING:
     from cutline.kernels.base.alignment import Alignment
-    from cutline.kernels.encode.among_added import AmongAdded
+    from cutline.kernels.encode.among_added import AmongAdded, EncodedAmong
     from cutline.kernels.encode.run_counts import RunRules
     from cutline.kernels.words.run_images import ImageRules
     from cutline.pipeline.safe_points import SafePoints
@@ -306,6 +307,28 @@ class Pipeline:
             return None
         return AmongAdded(encoder, text, spans, finder.shortest, finder.surest, rules)
 
+    def encode_among_added(
+        self, encoder: TextEncoder, text: str, *, aligns: bool
+    ) -> "EncodedAmong | None":
+        """Encode such a text: see `AmongAdded.encode`; None: it is none."""
+        if not any(one.may_find(text) for one in self.ordinary_finders):
+            return None
+        added = self.among_added(encoder, text)
+        if added is None:
+            return None
+        ids = self._ordinary_ids
+        found = (ids[text[start:end]] for start, end in added.token_spans.tolist())
+        return added.encode(np.fromiter(found, np.uint32, len(added.token_spans)), aligns)
+
+    @cached_property
+    def _ordinary_ids(self) -> dict[str, int]:
+        """The ids of added tokens that are not special, by the text that is searched for.
+
+        A text that is searched for in both ways is found in none: see `_finder_of`.
+        """
+        ordinary = (one.texts.items() for one in self.ordinary_finders)
+        return {text: token.id for one in ordinary for text, token in one}
+
     # Whole texts
 
     def pieces(
@@ -402,6 +425,10 @@ class Pipeline:
         at_start: bool = True,
     ) -> list[int]:
         """Encode a text, with some special tokens allowed; see `pieces`."""
+        if not allowed and at_start and len(text) > _SHORT:
+            found = self.encode_among_added(encoder, text, aligns=False)
+            if found is not None:
+                return ids_to_list(found[0])
         tokens: list[int] = []
         for piece in self.pieces(text, allowed, at_start=at_start):
             if isinstance(piece, AddedToken):
@@ -422,6 +449,8 @@ class Pipeline:
         text = plain_text(text)
         if (changed := self._written(text)) is not None:
             return encoder._encode_normalized_to_numpy(changed)
+        if (found := self.encode_among_added(encoder, text, aligns=False)) is not None:
+            return found[0]
         return np.array(self.encode(encoder, text, frozenset()), dtype=np.uint32)
 
     @cached_property

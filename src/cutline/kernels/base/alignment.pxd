@@ -15,6 +15,7 @@ cdef class Alignment:
     cdef bint add(
         self, Py_ssize_t first, Py_ssize_t last, Py_ssize_t start, Py_ssize_t end
     ) noexcept nogil
+    cdef bint add_next(self, Py_ssize_t n, Py_ssize_t start, Py_ssize_t end) noexcept nogil
     cdef bint merge(self, Py_ssize_t place, Py_ssize_t end) noexcept nogil
     cdef bint lead(self) noexcept nogil
     cdef Py_ssize_t first_start(self) noexcept nogil

@@ -35,6 +35,14 @@ cdef class Alignment:
         self.count += 1
         return True
 
+    cdef bint add_next(self, Py_ssize_t n, Py_ssize_t start, Py_ssize_t end) noexcept nogil:
+        """Say the same of n characters: what lies before comes from one character each."""
+        cdef Py_ssize_t first = start
+        cdef Block* last = &self.blocks[self.count - 1]
+        if self.count > 0:
+            first += last.last - last.resumed
+        return self.add(first, first + n, start, end)
+
     cdef bint merge(self, Py_ssize_t place, Py_ssize_t end) noexcept nogil:
         """Say that the last character, which is at a place, comes from all up to `end`, too."""
         cdef Py_ssize_t number = self.count, start
@@ -75,6 +83,11 @@ cdef class Alignment:
         return self.blocks[number - 1].start if self.blocks[number - 1].last > 0 else (
             self.blocks[number - 1].resumed
         )
+
+    def length_of(self, Py_ssize_t n):
+        """How many characters a text of n characters became."""
+        cdef const Block* last = &self.blocks[self.count - 1]
+        return n if self.count == 0 else last.last + n - last.resumed
 
     def spans_of(self, int64_t[:, ::1] parts not None):
         """Write the spans of the text over those of what it became; returns the array.

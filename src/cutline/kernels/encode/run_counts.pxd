@@ -55,6 +55,10 @@ cdef Py_ssize_t write_slice(
     const Spelling* spelling, int prefix, const Characters* text, Py_ssize_t start, Py_ssize_t end,
     bint at_end, uint8_t** out, Py_ssize_t* slots, bint* is_closed
 ) noexcept nogil
+cdef bint align_spelling(
+    const Spelling* spelling, const Characters* text, Py_ssize_t start, Py_ssize_t end,
+    Alignment alignment
+) noexcept nogil
 cdef Py_ssize_t put_prefix(
     int prefix, uint8_t** out, Py_ssize_t* slots, Py_ssize_t at, Py_ssize_t n
 ) noexcept nogil

@@ -426,7 +426,9 @@ cdef Py_ssize_t spell_text(
     if not grow(<void**> out, slots, n + 1, 1):
         return NO_MEMORY
     n = spell_part(spelling, text, 0, text.n, out[0])
-    if n > 0 and is_told and not text.is_ascii and not align_spelling(spelling, text, alignment):
+    if n > 0 and is_told and not text.is_ascii and not align_spelling(
+        spelling, text, 0, text.n, alignment
+    ):
         return NO_MEMORY
     if n <= 0 or prefix == NO_PREFIX:
         return n
@@ -435,21 +437,21 @@ cdef Py_ssize_t spell_text(
 
 
 cdef bint align_spelling(
-    const Spelling* spelling, const Characters* text, Alignment alignment
+    const Spelling* spelling, const Characters* text, Py_ssize_t start, Py_ssize_t end,
+    Alignment alignment
 ) noexcept nogil:
-    """Tell what the spelling of a text comes from. False: no memory."""
-    cdef Py_ssize_t at, width, written = 0
+    """Tell what the spelling of text[start:end] comes from, after what was told. False: no memory."""
+    cdef Py_ssize_t at, width
     cdef uint32_t point
-    for at in range(text.n):
+    for at in range(start, end):
         point = char_at(text, at)
-        width = 1
-        if point >= 0x80 and point != spelling.blank and not (
+        if point < 0x80 or point == spelling.blank or (
             spelling.kept[point >> 3] >> (point & 7) & 1
         ):
-            width = utf8_width(point)
-            if not alignment.add(written, written + width, at, at + 1):
-                return False
-        written += width
+            continue
+        width = utf8_width(point)
+        if not alignment.add_next(width, at, at + 1):
+            return False
     return True
 
 

@@ -26,6 +26,7 @@ Tokens: TypeAlias = "NDArray[np.uint32]"
 Part: TypeAlias = "tuple[int, int, int | Traced | Alignment | None]"
 """The span of a part of a text, with a token's id, the changed text, or None if unchanged."""
 
+
 def untrimmed_offsets(
     encoder: TextEncoder, decoder: Decoder, text: str, parts: Iterable[Part]
 ) -> tuple[Tokens, Spans]:
@@ -68,7 +69,7 @@ def untrimmed_offsets(
 def offsets_among_added(
     pipeline: Pipeline, encoder: TextEncoder, decoder: Decoder, text: str
 ) -> tuple[Tokens, Spans] | None:
-    """Do it for a text with added tokens that a kernel encodes; None: it has none, or is no such."""
+    """Do it for a text with added tokens, by a kernel; None: it has none, or is no such text."""
     need_no_surrogates(text)
     found = pipeline.encode_among_added(encoder, text, aligns=True)
     if found is None:

@@ -350,7 +350,7 @@ class Pipeline:
             at_start = True
 
     def _written(self, text: str) -> str | None:
-        """Return what becomes of a whole text; None: it may have added tokens, or is not known so."""
+        """Return what a whole text becomes; None: it may have added tokens, or is not known."""
         # To ask whether it changes takes longer than to write it, but with normal forms.
         if self.looks_for_changes and not self.changes(text):
             return text

@@ -79,13 +79,12 @@ class Trimmer:
             trim_spans(spans, ends, takes_prefix)
 
 
-def _ends_of_tokens(
-    spec: TokenizerSpec,
-) -> list[tuple[NDArray[np.int64], NDArray[np.int64] | list[Ends]]]:
+def _ends_of_tokens(spec: TokenizerSpec) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
     """Return ids, and how many blanks are at both ends of each; others have none."""
     if spec.model is not None or spec.characters is not None:
         found = _white_ends_of_tokens(spec)
-        return [(np.array([*found], dtype=np.int64), [*found.values()])] if found else []
+        white = np.array([*found.values()], dtype=np.int64).reshape(-1, 2)
+        return [(np.array([*found], dtype=np.int64), white)]
     if spec.marks_words and not spec.led_pat_str:
         return []  # its blank is no character
     tokens, others = spec.vocabulary, spec.unreachable_tokens
@@ -140,9 +139,7 @@ class _Stripping:
         return _white_ends(matched) if self._content in matched else None
 
 
-def _ends_of_unknown(
-    steps: tuple[Step, ...], blank: str, text: str, start: int, end: int
-) -> Ends:
+def _ends_of_unknown(steps: tuple[Step, ...], blank: str, text: str, start: int, end: int) -> Ends:
     """Count white space at both ends of an unknown token, which keeps its text."""
     return _white_ends(normalize(text[start:end], steps).replace(" ", blank))
 

@@ -17,11 +17,13 @@ from numpy.typing import NDArray
 from cutline.checks import need_no_surrogates, plain_text
 from cutline.counting.till_limit import count_till_limit
 from cutline.errors import VocabularyError
+from cutline.kernels.encode.decode import ids_to_list
 from cutline.kernels.words.char_map import CharMap
 from cutline.kernels.words.encoder import WordEncoder
 from cutline.normalizing import SPACE, Form, Step, Strip, Traced, normalize, trace
 from cutline.pipeline.added import is_of_word
 from cutline.pipeline.changed_runs import ChangedRuns
+from cutline.pipeline.part_normalizer import PartNormalizer
 from cutline.pipeline.pipeline import Pipeline
 from cutline.pipeline.stand_alone import tokens_stand_alone
 from cutline.pipeline.token_search import Found, TokenSearch
@@ -466,6 +468,49 @@ class WordPipeline(Pipeline):
         steps = (*self.rules.char_steps, self.strip_at(*ends))
         return _Normalized(normalize(part, steps), partial(_trace, steps), start)
 
+    def _encode_parts(
+        self, text: str, *, traces: bool
+    ) -> tuple[NDArray[np.uint32], NDArray[np.int64] | None]:
+        """Encode a text without added tokens, whose characters are entangled, in one call.
+
+        Args:
+            text: without surrogates; what is cut off its ends first is cut off.
+            traces: the characters that each token comes from are asked for.
+        """
+        starts, kinds = self.kernel.raw.entangled_parts(text)
+        spans = [*pairwise([*starts, len(text)])]
+        entangled = [span for span, kind in zip(spans, kinds, strict=True) if kind]
+        made = iter(self._entangled_of(text, entangled, traces))
+        parts = [
+            (
+                *(start, end),
+                *(next(made) if is_entangled else (None, None)),
+                start == 0 or not self._only_first,
+            )
+            for (start, end), is_entangled in zip(spans, kinds, strict=True)
+        ]
+        return self.kernel.encode_parts(text, parts, traces)
+
+    def _entangled_of(
+        self, text: str, parts: list[tuple[int, int]], traces: bool
+    ) -> Iterator[tuple[str, NDArray[np.int64] | None]]:
+        """Normalize parts of a text, and trace them."""
+        normalizer, n = self._part_normalizer, len(text)
+        traced = normalizer.trace_parts(text, parts) if traces else []
+        for place, (start, end) in enumerate(parts):
+            strip = self.strip_at(start == 0, end == n)
+            if strip.left or strip.right:
+                part = trace(Traced.of(text[start:end]), (*self.rules.char_steps, strip))
+                yield part.text, np.ascontiguousarray(part.spans)
+            elif traces:
+                yield traced[place][0].decode(), traced[place][1]
+            else:
+                yield normalizer(text[start:end], False).decode(), None
+
+    @cached_property
+    def _part_normalizer(self) -> PartNormalizer:
+        return PartNormalizer(self.rules.char_steps)
+
     def strip_at(self, start: bool, end: bool) -> Strip:
         """Return what cuts off white space last, where a part begins or ends the text."""
         strip = self.rules.last_strip
@@ -607,6 +652,7 @@ class WordPipeline(Pipeline):
             tokens: list[int] | None = self.kernel.encode(whole, True)
             if tokens is not None:
                 return tokens
+            return ids_to_list(self._encode_parts(_repaired(whole), traces=False)[0])
         return self.encode(encoder, text, frozenset())
 
     def encode_to_numpy(self, encoder: TextEncoder, text: str) -> NDArray[np.uint32]:
@@ -615,6 +661,7 @@ class WordPipeline(Pipeline):
             tokens: NDArray[np.uint32] | None = self.kernel.encode(whole, False)
             if tokens is not None:
                 return tokens
+            return self._encode_parts(_repaired(whole), traces=False)[0]
         return np.array(self.encode(encoder, text, frozenset()), dtype=np.uint32)
 
     def encode(
@@ -653,8 +700,10 @@ class WordPipeline(Pipeline):
         need_no_surrogates(text)
         if not allowed and not (self.ordinary_finders and self.may_have_tokens(text)):
             kept, cut_off = self._stripped(text, begins=True)
-            if (whole := self.kernel.encode_with_spans(kept)) is not None:
-                return whole[0], whole[1] + cut_off if cut_off else whole[1]
+            whole = self.kernel.encode_with_spans(kept)
+            if whole is None:
+                whole = self._encode_parts(kept, traces=True)
+            return whole[0], whole[1] + cut_off if cut_off else whole[1]
         ids, spans = [np.empty(0, dtype=np.uint32)], [np.empty((0, 2), dtype=np.int64)]
         for piece in self._pieces(text, allowed, at_start=True):
             match piece.what:

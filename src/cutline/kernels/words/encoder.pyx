@@ -288,7 +288,7 @@ cdef class WordEncoder:
         owned.state.paths.watch.is_on = True
         with nogil:
             total = encode_stretch(
-                &self.model, &owned.state, 0, owned.state.reader.text.n, prefixes
+                &self.model, &owned.state, 0, owned.state.reader.text.n, prefixes, 0
             )
         self.check(total)
         found = list_of_ids(owned.state.out, total) if as_list else array_of(owned.state.out, total)
@@ -303,7 +303,6 @@ cdef class WordEncoder:
         cdef CharMap char_map = self.plain if is_plain else self.raw
         cdef Py_ssize_t total
         cdef OwnedWordState owned
-        cdef int64_t[:, ::1] rows
         if char_map.prepare(text) >= 0:
             return None
         owned = self.take()
@@ -315,16 +314,87 @@ cdef class WordEncoder:
         owned.state.paths.watch.is_on = True
         with nogil:
             total = trace_stretch(
-                &self.model, &owned.state, owned.state.reader.text.n, prefixes
+                &self.model, &owned.state, 0, owned.state.reader.text.n, prefixes, 0
             )
         self.check(total)
-        spans = np.empty((total, 2), dtype=np.int64)
-        rows = spans
-        if total:
-            memcpy(&rows[0, 0], owned.state.spans, 2 * total * sizeof(int64_t))
-        ids = array_of(owned.state.out, total)
+        ids, spans = array_of(owned.state.out, total), spans_of(&owned.state, total)
         self.release(owned)
         return ids, spans
+
+    cdef Py_ssize_t add_part(
+        self, WordState* state, CharMap char_map, str text, Py_ssize_t start, Py_ssize_t end,
+        bint prefixes, bint traces, Py_ssize_t before
+    ) except -1:
+        """Encode text[start:end] as a text of its own, after `before` ids; see encode_stretch."""
+        cdef Py_ssize_t total
+        self.begin(state, char_map, text)
+        state.reader.traces = traces
+        state.paths.watch.is_on = True
+        prefixes = prefixes and self.prefixes
+        with nogil:
+            if traces:
+                total = trace_stretch(&self.model, state, start, end, prefixes, before)
+            else:
+                total = encode_stretch(&self.model, state, start, end, prefixes, before)
+        self.check(total)
+        return total
+
+    def encode_parts(self, str text not None, list parts not None, bint traces):
+        """Encode a text part by part, at whose edges words end.
+
+        Args:
+            text: has no surrogates.
+            parts: of each: its start and end; what it is normalized to, or None: none of its
+                characters change one another; of each character of that the span of the part that it
+                comes from (int64), or None: that is not asked for; and whether it gets a prefix.
+            traces: the characters that each token comes from are asked for.
+
+        Returns:
+            Ids (uint32), and the characters of each (int64, shape (n, 2)) or None.
+        """
+        cdef OwnedWordState owned = self.take()
+        cdef WordState* state = &owned.state
+        cdef Py_ssize_t total = 0, before, start, end
+        cdef const int64_t[:, ::1] rows
+        cdef bint prefixes
+        cdef str made
+        self.raw.prepare_all(text)
+        for start, end, made, rows, prefixes in parts:
+            before = total
+            if made is None:
+                total = self.add_part(state, self.raw, text, start, end, prefixes, traces, before)
+                continue
+            self.plain.prepare_all(made)
+            total = self.add_part(
+                state, self.plain, made, 0, len(made), prefixes, traces, before
+            )
+            if traces:
+                to_origins(state.spans, before, total, start, rows)
+        ids = array_of(state.out, total)
+        spans = spans_of(state, total) if traces else None
+        self.release(owned)
+        return ids, spans
+
+
+cdef void to_origins(
+    Py_ssize_t* spans, Py_ssize_t first, Py_ssize_t last, Py_ssize_t start,
+    const int64_t[:, ::1] rows
+) noexcept nogil:
+    """Make spans of what a part became those of the text, where the part starts."""
+    cdef Py_ssize_t at
+    for at in range(first, last):
+        spans[2 * at] = start + rows[spans[2 * at], 0]
+        spans[2 * at + 1] = start + rows[spans[2 * at + 1] - 1, 1]
+
+
+cdef object spans_of(const WordState* state, Py_ssize_t n):
+    """The spans of n tokens in an array."""
+    cdef int64_t[:, ::1] rows
+    spans = np.empty((n, 2), dtype=np.int64)
+    if n:
+        rows = spans
+        memcpy(&rows[0, 0], state.spans, 2 * n * sizeof(int64_t))
+    return spans
 
 
 cdef object array_of(const uint32_t* ids, Py_ssize_t n):

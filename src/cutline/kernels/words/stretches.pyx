@@ -41,10 +41,14 @@ cdef Py_ssize_t count_batches(
 
 
 cdef Py_ssize_t encode_stretch(
-    const WordModel* model, WordState* state, Py_ssize_t start, Py_ssize_t end, bint prefixes
+    const WordModel* model, WordState* state, Py_ssize_t start, Py_ssize_t end, bint prefixes,
+    Py_ssize_t before
 ) noexcept nogil:
-    """Write the ids of text[start:end] as of a text of its own. Returns how many, or a status."""
-    cdef Py_ssize_t total = 0, n
+    """Write the ids of text[start:end], as of a text of its own, after `before` others.
+
+    Returns how many there are then, or a status.
+    """
+    cdef Py_ssize_t total = before, n
     start_reading(&state.reader, start, end, prefixes)
     while True:
         n = read_words(&state.reader, &state.words)
@@ -56,12 +60,13 @@ cdef Py_ssize_t encode_stretch(
 
 
 cdef Py_ssize_t trace_stretch(
-    const WordModel* model, WordState* state, Py_ssize_t n_characters, bint prefixes
+    const WordModel* model, WordState* state, Py_ssize_t start, Py_ssize_t end, bint prefixes,
+    Py_ssize_t before
 ) noexcept nogil:
-    """Write the ids of the text, and for each the characters it comes from, into the state."""
-    cdef Py_ssize_t total = 0, done, n, word
+    """What encode_stretch does; and write for each id the characters it comes from."""
+    cdef Py_ssize_t total = before, done, n, word
     cdef Py_ssize_t totals[WORD_SLOTS]
-    start_reading(&state.reader, 0, n_characters, prefixes)
+    start_reading(&state.reader, start, end, prefixes)
     while True:
         n = read_words(&state.reader, &state.words)
         if n <= 0:

@@ -6,7 +6,7 @@ pipeline. Other texts are changed and then encoded, and counted in parts: see sl
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property, lru_cache, partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,7 +34,7 @@ from cutline.text_encoder import TextEncoder
 
 if TYPE_CHECKING:
     from cutline.kernels.base.alignment import Alignment
-    from cutline.kernels.encode.among_added import AmongAdded, EncodedAmong
+    from cutline.kernels.encode.among_added import AmongAdded
     from cutline.kernels.encode.run_counts import RunRules
     from cutline.kernels.words.run_images import ImageRules
     from cutline.pipeline.safe_points import SafePoints
@@ -43,6 +43,11 @@ if TYPE_CHECKING:
     from cutline.words.beginnings import BeginsAnew
     from cutline.words.growing_form import GrowingForm
     from cutline.words.prefixes import Prefixes, PrefixMaker
+
+    EncodedAmong: TypeAlias = tuple[
+        NDArray[np.uint32], NDArray[np.int64], NDArray[np.int64], Alignment | None
+    ]
+    """See `AmongAdded.encode`."""
 
 __all__ = ["Pipeline"]
 

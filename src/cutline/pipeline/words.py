@@ -470,7 +470,7 @@ class WordPipeline(Pipeline):
 
     def _encode_parts(
         self, text: str, *, traces: bool
-    ) -> tuple[NDArray[np.uint32], NDArray[np.int64] | None]:
+    ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
         """Encode a text without added tokens, whose characters are entangled, in one call.
 
         Args:

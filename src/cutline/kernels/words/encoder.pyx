@@ -350,7 +350,7 @@ cdef class WordEncoder:
             traces: the characters that each token comes from are asked for.
 
         Returns:
-            Ids (uint32), and the characters of each (int64, shape (n, 2)) or None.
+            Ids (uint32), and the characters of each (int64, shape (n, 2)); or of none.
         """
         cdef OwnedWordState owned = self.take()
         cdef WordState* state = &owned.state
@@ -371,7 +371,7 @@ cdef class WordEncoder:
             if traces:
                 to_origins(state.spans, before, total, start, rows)
         ids = array_of(state.out, total)
-        spans = spans_of(state, total) if traces else None
+        spans = spans_of(state, total if traces else 0)
         self.release(owned)
         return ids, spans
 

@@ -62,6 +62,28 @@ def expected(tokenizer: Any, text: str) -> int:
     return len(tokenizer.encode(text, add_special_tokens=False).ids)
 
 
+@short_or_long("n_texts", 40, 1_000)
+@pytest.mark.parametrize("base", BASES)
+@pytest.mark.parametrize("name", TOKENS)
+def test_ids_and_spans_are_those_of_tokenizers(name: str, base: str, n_texts: int) -> None:
+    rng, tokenizer = random.Random(f"ids{name}"), made(name, base)
+    encoding = cutline.Encoding.from_tokenizers(tokenizer)
+    pipeline, by_kernel = encoding._pipeline, 0
+    assert pipeline is not None
+    for _ in range(n_texts):
+        text = "".join(some_text(rng) for _ in range(rng.choice((1, 1, 8))))
+        found = tokenizer.encode(text, add_special_tokens=False)
+        ids, spans = encoding.encode_with_offsets(text)
+        assert (ids, list(map(tuple, spans.tolist()))) == (found.ids, found.offsets), text
+        assert encoding.encode(text) == encoding.encode_ordinary(text) == found.ids
+        assert encoding.encode_to_numpy(text).tolist() == found.ids
+        by_kernel += pipeline.encode_among_added(encoding, text, aligns=False) is not None
+    assert by_kernel > n_texts // 2
+    surrogate = text + " the" * 80 + "\ud800"
+    repaired = surrogate.replace("\ud800", "\ufffd")
+    assert encoding.encode_ordinary(surrogate) == encoding.encode_ordinary(repaired)
+
+
 @short_or_long("n_texts", 80, 2_000)
 @pytest.mark.parametrize("base", BASES)
 @pytest.mark.parametrize("name", TOKENS)

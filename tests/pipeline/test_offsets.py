@@ -8,7 +8,7 @@ import pytest
 import regex
 
 import cutline
-from cutline.pipeline import offsets
+from cutline.pipeline import trimming
 from tests.pipeline.characters import make_document
 from tests.pipeline.families import FAMILIES, build, texts_with, tokenizers
 from tests.texts import NAMED_TEXTS
@@ -159,7 +159,7 @@ def test_spans_of_nothing_and_of_what_is_left_out() -> None:
 def test_white_space_is_that_of_unicode() -> None:
     # Python adds four separators to Unicode's, from U+001C on.
     spaces = {chr(c) for c in range(0x110000) if chr(c).isspace() and not 0x1C <= c <= 0x1F}
-    assert set(offsets._WHITE) == {"\u0120", *spaces}
+    assert set(trimming.WHITE) == {"\u0120", *spaces}
 
 
 def test_white_space_that_an_added_token_strips_is_trimmed_from_it() -> None:

@@ -6,12 +6,14 @@ from base64 import b64encode
 from functools import cache
 from typing import Any
 
+import numpy as np
 import pytest
 
 import cutline
 from cutline import TextChunker
 from cutline.counting import few_slices
 from cutline.kernels.words.run_images import ImageRules
+from cutline.normalizing import Traced, trace
 from cutline.pipeline import run_images
 from cutline.pipeline.pipeline import Pipeline
 from cutline.pipeline.run_counter import EntangledCounter, ImageCounter
@@ -137,6 +139,48 @@ def test_counts_and_ids_are_those_of_tokenizers(name: str) -> None:
         assert encoding.count(text) == len(expected), ascii(text)
         wider = f"{text} \U0001f600"
         assert encoding.count(wider) == number(tokenizer, wider), ascii(wider)
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_characters_come_from_what_steps_trace(name: str) -> None:
+    rng = random.Random(f"spans{name}")
+    pipeline = pair(name)[0]._pipeline
+    assert pipeline is not None
+    assert pipeline.images is not None
+    equal = 0
+    for _ in range(120):
+        text = hostile(rng)
+        found = pipeline.images.aligned(text)
+        assert found is not None
+        expected = trace(Traced.of(text), pipeline.steps_for(inside=False))
+        assert found.text == pipeline.images.changed(text) == expected.text, ascii(text)
+        places = np.arange(len(found.text))
+        spans = found.spans_of(np.stack([places, places + 1], axis=1))
+        equal += spans.tolist() == expected.spans.tolist()
+        # A step traces marks with their letter, which may become what it becomes without them.
+        assert (expected.spans[:, 0] <= spans[:, 0]).all(), ascii(text)
+        assert (spans[:, 1] <= expected.spans[:, 1]).all(), ascii(text)
+        assert (spans[:, 0] < spans[:, 1]).all()
+    assert equal > 60
+
+
+@pytest.mark.parametrize("name", ["qwen 2.5", "compatible", "nllb"])
+def test_surrogates_beside_marks_are_replaced(name: str) -> None:
+    encoding, _ = pair(name)
+    for text in (
+        "a e\u0301\ud800 b",
+        "\udc00e\u0301",
+        "\u1112\u1161\u11ab \ud83d\ude00e\u0301",
+        "\ud800",
+    ):
+        repaired = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        expected = encoding.encode_ordinary(repaired)
+        assert encoding.encode_ordinary(text) == expected
+        assert encoding.encode_to_numpy(text).tolist() == expected
+        assert encoding.count(text) == len(expected)
+        assert encoding.encode_batch([text, text]) == [expected] * 2
+        with pytest.raises(cutline.SurrogateError):
+            encoding.encode_with_offsets(text)
 
 
 @pytest.mark.parametrize("name", ALL)

@@ -257,6 +257,23 @@ def test_slices_of_long_words_with_unknown_characters(seed: int) -> None:
             assert counter.split_at(start, budget) == best, (start, budget)
 
 
+@pytest.mark.parametrize("kind", MODELS)
+def test_spans_of_words_met_before_are_those_of_new_ones(kind: str) -> None:
+    rng = random.Random(f"met{kind}")
+    tokenizer = tokenizer_of(kind, "nothing, at white space", rng)
+    encoding = cutline.Encoding.from_tokenizers(tokenizer)
+    # With tokens that are written like those of bytes and of what is unknown, and unknown words.
+    names = ["<0x41>", "<unk>", "[UNK]", "##a", "\u4e2d", "\U0001f600", "z", "Z" * 9, "A"]
+    words = ["".join(rng.choices([*"abcde5", *names], k=rng.randint(1, 7))) for _ in range(60)]
+    for _ in range(60):
+        text = " ".join(rng.choices(words, k=rng.randint(1, 90)))
+        ids, spans = encoding.encode_with_offsets(text)
+        found = tokenizer.encode(text, add_special_tokens=False)
+        assert (ids, [*map(tuple, spans.tolist())]) == (found.ids, found.offsets), text
+        again = encoding.encode_with_offsets(text)
+        assert (again[0], again[1].tolist()) == (ids, spans.tolist())
+
+
 def test_bytes_of_unknown_characters_are_written_once() -> None:
     rows = [("<unk>", 0.0), ("\u2581", -2.0), ("\u00e9\u00e8", -3.0)]
     rows += [(f"<0x{byte:02X}>", -9.0) for byte in range(256)]

@@ -183,15 +183,18 @@ def test_marks_that_are_split_count_for_the_length_of_their_cluster(kind: str) -
 def test_parts_side_by_side_are_normalized_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     tokenizer = tokenizer_of("Unigram", "xlm-r", random.Random(3))
     encoding = cutline.Encoding.from_tokenizers(tokenizer)
-    calls, normal = list[str](), words_of_texts.normalize
+    calls, normal, pipeline = list[str](), words_of_texts.normalize, encoding._pipeline
+    assert pipeline is not None
     monkeypatch.setattr(
         words_of_texts, "normalize", lambda text, steps: calls.append(text) or normal(text, steps)
     )
     for between in ("the ", "the words between two. ", "a word or two and more, " * 4):
         text = f"{between}cafe\u0301 e\u0302, " * 300
         ids = tokenizer.encode(text, add_special_tokens=False).ids
-        calls.clear()
         assert encoding.encode_ordinary(text) == ids
+        calls.clear()
+        # So are those of texts that are searched for added tokens.
+        assert pipeline.encode(encoding, text, frozenset()) == ids
         most = len(text) // 3_000 if len(between) < 64 else 300
         assert 0 < len(calls) <= most + 1
         assert encoding.count(text) == len(ids)

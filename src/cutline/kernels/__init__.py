@@ -16,6 +16,7 @@ Which kernel reads what, room by room; a room reads only rooms above it::
       spelling        text + a set of characters -> the others spelled by stand-ins
       pairs           text + pairs of classes -> the places between their characters
       known_pairs     text + places                    -> those between characters that are apart
+      alignment       what a text became -> which of its characters that comes from
       text_ends       texts -> where each ends
       addresses       memory -> where it lies
       team            parts of a job, for several threads
@@ -40,11 +41,11 @@ Which kernel reads what, room by room; a room reads only rooms above it::
       batches         pieces + bpe + caches            -> tokens, a batch at a time
       counted_pieces  batches of pieces                -> their ends, with the tokens before
       few_starts.pxd  few places of a text, with the tokens before them
-      run_counts      text + runs + batches            -> counts
+      run_counts      text + runs + batches            -> counts; what becomes of a text
       blocks          long text, not ASCII + batches   -> tokens, a block of UTF-8 at a time
       encoder         text + scan + batches            -> lists, arrays, counts
-      among_added     text + added tokens + encoder    -> its count
       known_parts     text + safe split points         -> its count, by parts met before
+      among_added     text + added tokens + encoder    -> its count, its tokens
     train/
       piece_table     pieces                           -> the table of distinct ones, with counts
       piece_sort      tables of pieces                 -> the pieces, sorted; or in groups

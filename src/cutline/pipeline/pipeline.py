@@ -6,13 +6,14 @@ pipeline. Other texts are changed and then encoded, and counted in parts: see sl
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property, lru_cache, partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cutline.checks import plain_text
 from cutline.counting.till_limit import is_sure_to_exceed
+from cutline.kernels.encode.decode import ids_to_list
 from cutline.kernels.words.splitting import count_pieces
 from cutline.normalizing import (
     Form,
@@ -32,6 +33,7 @@ from cutline.spec import AddedToken, TokenizerSpec
 from cutline.text_encoder import TextEncoder
 
 if TYPE_CHECKING:
+    from cutline.kernels.base.alignment import Alignment
     from cutline.kernels.encode.among_added import AmongAdded
     from cutline.kernels.encode.run_counts import RunRules
     from cutline.kernels.words.run_images import ImageRules
@@ -41,6 +43,11 @@ if TYPE_CHECKING:
     from cutline.words.beginnings import BeginsAnew
     from cutline.words.growing_form import GrowingForm
     from cutline.words.prefixes import Prefixes, PrefixMaker
+
+    EncodedAmong: TypeAlias = tuple[
+        NDArray[np.uint32], NDArray[np.int64], NDArray[np.int64], Alignment | None
+    ]
+    """See `AmongAdded.encode`."""
 
 __all__ = ["Pipeline"]
 
@@ -305,6 +312,28 @@ class Pipeline:
             return None
         return AmongAdded(encoder, text, spans, finder.shortest, finder.surest, rules)
 
+    def encode_among_added(
+        self, encoder: TextEncoder, text: str, *, aligns: bool
+    ) -> "EncodedAmong | None":
+        """Encode such a text: see `AmongAdded.encode`; None: it is none."""
+        if not any(one.may_find(text) for one in self.ordinary_finders):
+            return None
+        added = self.among_added(encoder, text)
+        if added is None:
+            return None
+        ids = self._ordinary_ids
+        found = (ids[text[start:end]] for start, end in added.token_spans.tolist())
+        return added.encode(np.fromiter(found, np.uint32, len(added.token_spans)), aligns)
+
+    @cached_property
+    def _ordinary_ids(self) -> dict[str, int]:
+        """The ids of added tokens that are not special, by the text that is searched for.
+
+        A text that is searched for in both ways is found in none: see `_finder_of`.
+        """
+        ordinary = (one.texts.items() for one in self.ordinary_finders)
+        return {text: token.id for one in ordinary for text, token in one}
+
     # Whole texts
 
     def pieces(
@@ -318,9 +347,6 @@ class Pipeline:
             at_start: whether it is at the start of a text.
         """
         counts = self.counting(allowed)
-        if not allowed and at_start and (changed := self._changed(text)) is not None:
-            yield changed
-            return
         for start, end, token in self.finder_of_raw.cut(text, counts):
             if token is not None:
                 yield token
@@ -328,10 +354,24 @@ class Pipeline:
                 yield from self._pieces_of_section(text[start:end], counts, start, at_start)
             at_start = True
 
-    def _changed(self, text: str) -> str | None:
-        """Return what becomes of a whole text without added tokens, if a kernel writes that."""
-        rules = self.images_for(text) if self.spec.normalizer else None
-        return None if rules is None else rules.changed(text)
+    def _written(self, text: str) -> str | None:
+        """Return what a whole text becomes; None: it may have added tokens, or is not known."""
+        # To ask whether it changes takes longer than to write it, but with normal forms.
+        if self.looks_for_changes and not self.changes(text):
+            return text
+        rules = self.rules_for(text)
+        if rules is not None and (changed := rules.changed(text)) is not None:
+            return changed
+        return None if self.looks_for_changes or self.changes(text) else text
+
+    def aligned(self, text: str) -> "str | Alignment | None":
+        """Return the same, with what it comes from if it changed."""
+        if self.looks_for_changes and not self.changes(text):
+            return text
+        rules = self.rules_for(text)
+        if rules is not None and (aligned := rules.aligned(text)) is not None:
+            return aligned
+        return None if self.looks_for_changes or self.changes(text) else text
 
     @cached_property
     def images(self) -> "ImageRules | None":
@@ -343,9 +383,13 @@ class Pipeline:
 
     def images_for(self, text: str) -> "ImageRules | None":
         """Return the same for a text; None: it may have such tokens, too."""
-        if self.images is None or any(one.may_find(text) for one in self.ordinary_finders):
+        return self.images if self.rules_for(text) is self.images else None
+
+    def rules_for(self, text: str) -> "RunRules | None":
+        """Return what tells how a kernel writes what becomes of a text without added tokens."""
+        if self.run_rules is None or any(one.may_find(text) for one in self.ordinary_finders):
             return None
-        return self.images
+        return self.run_rules
 
     def _pieces_of_section(
         self, text: str, counts: Callable[[AddedToken], bool], place: int, at_start: bool
@@ -395,6 +439,10 @@ class Pipeline:
         at_start: bool = True,
     ) -> list[int]:
         """Encode a text, with some special tokens allowed; see `pieces`."""
+        if not allowed and at_start and len(text) > _SHORT:
+            found = self.encode_among_added(encoder, text, aligns=False)
+            if found is not None:
+                return ids_to_list(found[0])
         tokens: list[int] = []
         for piece in self.pieces(text, allowed, at_start=at_start):
             if isinstance(piece, AddedToken):
@@ -406,16 +454,18 @@ class Pipeline:
     def encode_ordinary(self, encoder: TextEncoder, text: str) -> list[int]:
         """Implement `Encoding.encode_ordinary`."""
         text = plain_text(text)
-        if self.changes(text):
-            return self.encode(encoder, text, frozenset())
-        return encoder._encode_normalized(text)
+        if (changed := self._written(text)) is not None:
+            return encoder._encode_normalized(changed)
+        return self.encode(encoder, text, frozenset())
 
     def encode_to_numpy(self, encoder: TextEncoder, text: str) -> NDArray[np.uint32]:
         """Encode like `encode_ordinary`, into an array."""
         text = plain_text(text)
-        if self.changes(text):
-            return np.array(self.encode(encoder, text, frozenset()), dtype=np.uint32)
-        return encoder._encode_normalized_to_numpy(text)
+        if (changed := self._written(text)) is not None:
+            return encoder._encode_normalized_to_numpy(changed)
+        if (found := self.encode_among_added(encoder, text, aligns=False)) is not None:
+            return found[0]
+        return np.array(self.encode(encoder, text, frozenset()), dtype=np.uint32)
 
     @cached_property
     def run_rules(self) -> "RunRules | None":

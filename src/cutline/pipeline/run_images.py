@@ -5,7 +5,7 @@ it is normalized as a string each time. Source: docs/tokenizers.md, "Counts by r
 """
 
 import re
-from functools import lru_cache, partial
+from functools import partial
 from operator import or_
 from typing import Final
 
@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from cutline.errors import PatternError, VocabularyError
 from cutline.kernels.words.char_map import CharMap
 from cutline.kernels.words.run_images import ImageRules
-from cutline.normalizing import SPACE, Form, Lower, Prepend, Spell, Step, Strip, Unknown, normalize
+from cutline.normalizing import SPACE, Form, Lower, Spell, Step, Unknown
+from cutline.pipeline.part_normalizer import PartNormalizer
 from cutline.pretokenize.neighbours import Neighbours
 from cutline.words.char_rules import CharRules
 from cutline.words.neighbours import LEFT, RIGHT
@@ -26,9 +27,7 @@ __all__ = ["NO_CHARACTER", "image_rules"]
 _BLANK: Final = " "
 _A_BLANK: Final = 1
 _WHITE: Final = 32  # of an image: it is a blank of a run that counts as one
-_KNOWN_PARTS: Final = 4096
 _SURROGATES: Final = slice(0xD800, 0xE000)
-_SHORT: Final = 32  # characters
 NO_CHARACTER: Final = "\U0010fffe"
 """Instead of one that is written as a blank."""
 
@@ -73,7 +72,7 @@ def image_rules(
         ends,
         spelling.stand_ins if isinstance(spelling, Unknown) and spelling.fuses else "",
         rules.strips_end,
-        _Normalizer((*steps, *last)),
+        PartNormalizer((*steps, *last)),
         _stay_solid(steps) and _all_close(ends),
     )
     return made if made.are_known else None
@@ -130,26 +129,3 @@ def _written(spelling: Spell | Unknown, instead: dict[int, str], text: str) -> s
 
 def _spelled(spelling: Spell | Unknown, character: str) -> str:
     return spelling.stand_ins if isinstance(spelling, Unknown) else spelling.apply(character)
-
-
-class _Normalizer:
-    """Normalizes parts of a text for which no prefix is due, and keeps what short ones become.
-
-    Args:
-        steps: all of the tokenizer.
-    """
-
-    def __init__(self, steps: tuple[Step, ...]) -> None:
-        self._steps = tuple(one for one in steps if not isinstance(one, Prepend))
-        self._inside = tuple(one for one in self._steps if not isinstance(one, Strip))
-        self._strips = self._inside != self._steps
-        self._known = lru_cache(_KNOWN_PARTS)(self._normal)
-
-    def __call__(self, part: str, at_end: bool) -> bytes:
-        """Normalize a part, which may end the text."""
-        if at_end and self._strips:
-            return normalize(part, self._steps).encode()
-        return self._known(part) if len(part) <= _SHORT else self._normal(part)
-
-    def _normal(self, part: str) -> bytes:
-        return normalize(part, self._inside).encode()

@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cutline.checks import plain_text, utf8_of
+from cutline.checks import need_no_surrogates, plain_text
 from cutline.counting.till_limit import count_till_limit
 from cutline.errors import VocabularyError
 from cutline.kernels.encode.decode import ids_to_list
@@ -23,6 +23,7 @@ from cutline.kernels.words.encoder import WordEncoder
 from cutline.normalizing import SPACE, Form, Step, Strip, Traced, normalize, trace
 from cutline.pipeline.added import is_of_word
 from cutline.pipeline.changed_runs import ChangedRuns
+from cutline.pipeline.part_normalizer import PartNormalizer
 from cutline.pipeline.pipeline import Pipeline
 from cutline.pipeline.stand_alone import tokens_stand_alone
 from cutline.pipeline.token_search import Found, TokenSearch
@@ -467,6 +468,49 @@ class WordPipeline(Pipeline):
         steps = (*self.rules.char_steps, self.strip_at(*ends))
         return _Normalized(normalize(part, steps), partial(_trace, steps), start)
 
+    def _encode_parts(
+        self, text: str, *, traces: bool
+    ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+        """Encode a text without added tokens, whose characters are entangled, in one call.
+
+        Args:
+            text: without surrogates; what is cut off its ends first is cut off.
+            traces: the characters that each token comes from are asked for.
+        """
+        starts, kinds = self.kernel.raw.entangled_parts(text)
+        spans = [*pairwise([*starts, len(text)])]
+        entangled = [span for span, kind in zip(spans, kinds, strict=True) if kind]
+        made = iter(self._entangled_of(text, entangled, traces))
+        parts = [
+            (
+                *(start, end),
+                *(next(made) if is_entangled else (None, None)),
+                start == 0 or not self._only_first,
+            )
+            for (start, end), is_entangled in zip(spans, kinds, strict=True)
+        ]
+        return self.kernel.encode_parts(text, parts, traces)
+
+    def _entangled_of(
+        self, text: str, parts: list[tuple[int, int]], traces: bool
+    ) -> Iterator[tuple[str, NDArray[np.int64] | None]]:
+        """Normalize parts of a text, and trace them."""
+        normalizer, n = self._part_normalizer, len(text)
+        traced = normalizer.trace_parts(text, parts) if traces else []
+        for place, (start, end) in enumerate(parts):
+            strip = self.strip_at(start == 0, end == n)
+            if strip.left or strip.right:
+                part = trace(Traced.of(text[start:end]), (*self.rules.char_steps, strip))
+                yield part.text, np.ascontiguousarray(part.spans)
+            elif traces:
+                yield traced[place][0].decode(), traced[place][1]
+            else:
+                yield normalizer(text[start:end], False).decode(), None
+
+    @cached_property
+    def _part_normalizer(self) -> PartNormalizer:
+        return PartNormalizer(self.rules.char_steps)
+
     def strip_at(self, start: bool, end: bool) -> Strip:
         """Return what cuts off white space last, where a part begins or ends the text."""
         strip = self.rules.last_strip
@@ -608,6 +652,7 @@ class WordPipeline(Pipeline):
             tokens: list[int] | None = self.kernel.encode(whole, True)
             if tokens is not None:
                 return tokens
+            return ids_to_list(self._encode_parts(_repaired(whole), traces=False)[0])
         return self.encode(encoder, text, frozenset())
 
     def encode_to_numpy(self, encoder: TextEncoder, text: str) -> NDArray[np.uint32]:
@@ -616,6 +661,7 @@ class WordPipeline(Pipeline):
             tokens: NDArray[np.uint32] | None = self.kernel.encode(whole, False)
             if tokens is not None:
                 return tokens
+            return self._encode_parts(_repaired(whole), traces=False)[0]
         return np.array(self.encode(encoder, text, frozenset()), dtype=np.uint32)
 
     def encode(
@@ -645,32 +691,38 @@ class WordPipeline(Pipeline):
 
     def encode_with_offsets(
         self, text: str, allowed: frozenset[str]
-    ) -> tuple[list[int], NDArray[np.int64]]:
+    ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
         """Encode a text, with the characters that each token comes from.
 
         Raises:
             SurrogateError: (a ValueError) the text has surrogate code points.
         """
-        utf8_of(text)
-        ids: list[int] = []
-        spans = [np.empty((0, 2), dtype=np.int64)]
+        need_no_surrogates(text)
+        if not allowed and not (self.ordinary_finders and self.may_have_tokens(text)):
+            kept, cut_off = self._stripped(text, begins=True)
+            whole = self.kernel.encode_with_spans(kept)
+            if whole is None:
+                whole = self._encode_parts(kept, traces=True)
+            return whole[0], whole[1] + cut_off if cut_off else whole[1]
+        ids, spans = [np.empty(0, dtype=np.uint32)], [np.empty((0, 2), dtype=np.int64)]
         for piece in self._pieces(text, allowed, at_start=True):
             match piece.what:
                 case str() as raw:
                     found, places = self._traced(raw, False, piece.prefixes, piece.keeps_end)
-                    spans.append(places + piece.start)
+                    places += piece.start
                 case _Normalized() as made:
                     found, places = self._traced(made.text, True, piece.prefixes, piece.keeps_end)
                     traced = made.trace(text[piece.start : piece.end])
-                    spans.append(traced.spans_of(places) + made.offset)
+                    places = traced.spans_of(places) + made.offset
                 case token:
                     found = np.array([token.id], dtype=np.uint32)
-                    spans.append(np.array([(piece.start, piece.end)], dtype=np.int64))
-            ids += ids_to_list(found)
-        return ids, np.concatenate(spans)
+                    places = np.array([(piece.start, piece.end)], dtype=np.int64)
+            ids.append(found)
+            spans.append(places)
+        return np.concatenate(ids), np.concatenate(spans)
 
     def _traced(
-        self, text: str, is_plain: bool, prefixes: bool, keeps_end: bool = False
+        self, text: str, is_plain: bool, prefixes: bool, keeps_end: bool
     ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
         found = self.kernel.encode_with_spans(text, is_plain, prefixes, keeps_end)
         assert found is not None  # `_pieces` took care of what is entangled

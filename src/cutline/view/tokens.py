@@ -110,7 +110,7 @@ def tokens_of(encoding: Tokenizer, chunks: Sequence[Chunk]) -> ShownTokens:
             continue
         if isinstance(encoding, Encoding) and encoding._changes_texts:
             found_tokens, spans = encoding._untrimmed_offsets(text)
-            of_texts[place], widths[place] = _placed(text, found_tokens, spans.tolist())
+            of_texts[place], widths[place] = _placed(text, found_tokens.tolist(), spans.tolist())
         else:
             of_texts[place] = _with_gaps(utf8, tokens, token_bytes)
     sizes = {token: len(content) for token, content in token_bytes.items()}

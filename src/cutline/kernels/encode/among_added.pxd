@@ -1,5 +1,6 @@
 """Counts of parts of a text that has added tokens, for what cuts it."""
 
+from cutline.kernels.base.alignment cimport Alignment
 from cutline.kernels.base.characters cimport Characters
 from cutline.kernels.base.common cimport int64_t
 from cutline.kernels.encode.batches cimport OwnedState, Source
@@ -13,6 +14,7 @@ cdef class AmongAdded:
     cdef str held
     cdef Characters text
     cdef const int64_t[:, ::1] spans
+    cdef readonly object token_spans    # the array of these
     cdef Py_ssize_t shortest, surest
     cdef RunRules rules
     cdef Separators separators
@@ -22,4 +24,8 @@ cdef class AmongAdded:
     ) noexcept nogil
     cdef Py_ssize_t count_part(
         self, OwnedState owned, Source* source, Py_ssize_t start, Py_ssize_t end
+    ) noexcept nogil
+    cdef Py_ssize_t encode_between(
+        self, OwnedState owned, Source* source, Py_ssize_t start, Py_ssize_t end,
+        Py_ssize_t before, bint aligns, Alignment alignment
     ) noexcept nogil

@@ -7,12 +7,20 @@ from array import array
 
 from cython cimport auto_pickle
 
+from cutline.kernels.base.late import numpy as np
 from cutline.kernels.base.memory import zeroed_numbers
 
 from cutline.kernels.base.characters cimport characters_of, slice_of
-from cutline.kernels.base.common cimport INTERRUPTED, NO_LIMIT, NO_MEMORY, NOT_FOUND, UNKNOWN, int64_t
+from cutline.kernels.base.common cimport (
+    INTERRUPTED, NO_LIMIT, NO_MEMORY, NOT_FOUND, UNKNOWN, grow, int64_t, uint32_t,
+)
 from cutline.kernels.base.signals cimport raise_pending
-from cutline.kernels.encode.run_counts cimport RunRules, count_by_runs
+from cutline.kernels.base.utf8 cimport UTF8_ROOM
+from cutline.kernels.encode.batches cimport EncoderState, encode_text, reserve
+from cutline.kernels.encode.encoder cimport array_of_ids
+from cutline.kernels.encode.run_counts cimport (
+    CHARACTER_BYTES, RunRules, align_spelling, count_by_runs, spell_part,
+)
 from cutline.kernels.encode.runs cimport NO_PREFIX
 
 
@@ -32,7 +40,7 @@ cdef class AmongAdded:
     """
 
     def __cinit__(
-        self, Encoder encoder not None, str text not None, const int64_t[:, ::1] spans not None,
+        self, Encoder encoder not None, str text not None, spans not None,
         Py_ssize_t shortest, Py_ssize_t surest, RunRules rules=None
     ):
         if encoder.scan_tables is None:
@@ -40,7 +48,7 @@ cdef class AmongAdded:
         self.encoder = encoder
         self.held = text
         self.text = characters_of(text)
-        self.spans = spans
+        self.token_spans = self.spans = spans
         self.shortest = shortest
         self.surest = surest
         self.rules = rules
@@ -54,6 +62,84 @@ cdef class AmongAdded:
         ends = array("q", (0, self.text.n))
         cdef const int64_t[::1] counts = self.counts_between(ends)
         return counts[1] if counts[1] >= 0 else NOT_FOUND
+
+    def encode(self, const uint32_t[::1] ids not None, bint aligns):
+        """Encode the whole text.
+
+        Args:
+            ids: those of the added tokens.
+            aligns: what the characters between added tokens come from is wanted, too.
+
+        Returns:
+            The ids, uint32; where the added tokens are among them, int64; their spans; and an
+            `Alignment` of all that is between them, or None. None: the text has surrogates.
+        """
+        cdef OwnedState owned
+        cdef Source source = self.encoder.source()
+        cdef Alignment alignment = Alignment() if aligns else None
+        cdef Py_ssize_t total = 0, number, start = 0, n = self.spans.shape[0], more = 0
+        places = np.empty(n, dtype=np.int64)
+        cdef int64_t[::1] out = places
+        if ids.shape[0] != n:
+            raise ValueError(f"there are {n} added tokens, and {ids.shape[0]} ids")
+        if self.rules is not None and self.rules.spelling.images != NULL:
+            return None
+        owned = self.encoder.take_state()
+        owned.state.lookups.watch.is_on = True
+        with nogil:
+            for number in range(n + 1):
+                more = self.encode_between(
+                    owned, &source, start, self.spans[number, 0] if number < n else self.text.n,
+                    total, aligns, alignment,
+                )
+                if more < 0 or number == n:
+                    break
+                total += more
+                if not reserve(&owned.state, total + 1) or (aligns and not alignment.add_next(
+                    0, self.spans[number, 0], self.spans[number, 1]
+                )):
+                    more = NO_MEMORY
+                    break
+                owned.state.out[total] = ids[number]
+                out[number] = total
+                total += 1
+                start = self.spans[number, 1]
+        if more == INTERRUPTED:
+            raise_pending()
+        if more == NO_MEMORY:
+            raise MemoryError(f"no memory for the tokens of {self.text.n} characters of text")
+        found = None if more < 0 else (
+            array_of_ids(&owned.state, total + more), places, self.token_spans, alignment
+        )
+        self.encoder.release(owned)
+        return found
+
+    cdef Py_ssize_t encode_between(
+        self, OwnedState owned, Source* source, Py_ssize_t start, Py_ssize_t end,
+        Py_ssize_t before, bint aligns, Alignment alignment
+    ) noexcept nogil:
+        """Encode a slice without added tokens, after `before` others. Returns how many; or a status."""
+        cdef Characters part
+        cdef EncoderState* state = &owned.state
+        cdef Py_ssize_t n
+        if start == end:
+            return 0
+        part = slice_of(&self.text, start, end)
+        if self.rules is None:
+            return self.encoder.encode_one(owned, source, &part, before, NO_LIMIT)
+        n = part.n * (1 if part.is_ascii else CHARACTER_BYTES)
+        if not grow(<void**> &state.utf8, &state.utf8_bytes, n + UTF8_ROOM, 1):
+            return NO_MEMORY
+        n = spell_part(&self.rules.spelling, &part, 0, part.n, state.utf8)
+        if n < 0:
+            return n
+        if aligns and not part.is_ascii and not align_spelling(
+            &self.rules.spelling, &self.text, start, end, alignment
+        ):
+            return NO_MEMORY
+        return encode_text(
+            &self.encoder.tables.bpe, source, state, state.utf8, n, before, NO_LIMIT
+        )
 
     def counts_between(self, const int64_t[::1] places not None):
         """Count the tokens from the first of some places to each.

@@ -49,6 +49,7 @@ cdef enum:
     SHARED_LIMIT = 1 << 21      # ids from here on get objects of their own
     ROOM = 16                   # bytes, or characters, of a token that are copied at once
     NOGIL_TOKENS = 1024         # fewer are done before another thread could start
+    SPARSEST = 4                # times as many ids as tokens, and more, are searched for
 
 # The shape of a token: in the bits of LENGTH how many characters begin in it, and whether it has
 # some of these.
@@ -148,6 +149,8 @@ cdef class Decoder:
     cdef uint32_t[::1] ids          # strictly increasing; what follows lies in this order
     cdef uint64_t[::1] spans        # start << 32 | length, one load a token
     cdef Py_ssize_t n_dense         # ids below this are their own place
+    cdef uint32_t[::1] places       # of ids that are not dense: place and 1; 0 where there is none
+    cdef Py_ssize_t n_placed        # ids that these are of, from 0 on; 0: they are too sparse
     cdef uint8_t[::1] kinds
     cdef uint16_t[::1] rows         # ROOM characters a token
 
@@ -155,7 +158,7 @@ cdef class Decoder:
         self, const uint8_t[::1] arena not None, const uint64_t[::1] offsets not None,
         const uint32_t[::1] ids not None, dict others not None
     ):
-        cdef Py_ssize_t n = ids.shape[0] + len(others)
+        cdef Py_ssize_t n = ids.shape[0] + len(others), at
         if offsets.shape[0] != ids.shape[0] + 1:
             raise ValueError("there must be one offset a token, and one more")
         self.arena = b"".join([arena, *others.values(), bytes(ROOM)])
@@ -173,6 +176,11 @@ cdef class Decoder:
         self.list_tokens(offsets, ids, others)
         self.sort_tokens()
         self.n_dense = count_dense(&self.ids[0], n) if n else 0
+        if self.n_dense < n and self.ids[n - 1] < SPARSEST * n:
+            self.places = zeroed_numbers("I", self.ids[n - 1] + 1)
+            for at in range(n):
+                self.places[self.ids[at]] = <uint32_t> at + 1
+            self.n_placed = self.ids[n - 1] + 1
 
     cdef int list_tokens(
         self, const uint64_t[::1] offsets, const uint32_t[::1] ids, dict others
@@ -213,6 +221,8 @@ cdef class Decoder:
         cdef Py_ssize_t low = self.n_dense, high = self.ids.shape[0], middle
         if token_id < <uint64_t> self.n_dense:
             return token_id
+        if token_id < <uint64_t> self.n_placed:
+            return <Py_ssize_t> self.places[token_id] - 1
         while low < high:
             middle = (low + high) // 2
             if self.ids[middle] < token_id:
@@ -437,6 +447,20 @@ cdef class Decoder:
                 out[at, 1] = done
         return spans
 
+    def rows_of(self, tokens):
+        """Where tokens stand in `all_ids`: int64, shape (tokens,). Raises as `join`."""
+        cdef Ids places = self.places_of(tokens)
+        cdef Py_ssize_t at
+        rows = np.empty(places.n, dtype=np.int64)
+        cdef int64_t[::1] out = rows
+        for at in range(places.n):
+            out[at] = places.data[at]
+        return rows
+
+    def all_ids(self):
+        """The ids of all tokens in order: uint32."""
+        return np.asarray(self.ids)
+
     def starts_of(self, tokens):
         """The first column of `spans_of`, as a list of int."""
         cdef Ids places = self.places_of(tokens)
@@ -474,6 +498,28 @@ cdef class Decoder:
             kind = n | (shape >> TO_SHAPE & ABOVE)
         publish_byte(&self.kinds[place], kind)
         return shape
+
+
+def trim_spans(int64_t[:, ::1] spans not None, const int64_t[:, ::1] ends not None, bint takes_prefix):
+    """Trim spans, as post-processors of `tokenizers` do, in place.
+
+    Args:
+        spans: int64, shape (n, 2); of tokens.
+        ends: int64, shape (n, 2); how many blanks are at both ends of each.
+        takes_prefix: a single blank before the text was inserted, and is in no span.
+    """
+    cdef Py_ssize_t at
+    cdef int64_t start, end, leading
+    if ends.shape[0] != spans.shape[0] or ends.shape[1] != 2 or spans.shape[1] != 2:
+        raise ValueError(f"there are {spans.shape[0]} spans, and ends of {ends.shape[0]}")
+    for at in range(spans.shape[0]):
+        start, end, leading = spans[at, 0], spans[at, 1], ends[at, 0]
+        if leading == 1 and takes_prefix and (at == 0 or start == 0):
+            leading = 0
+        start = min(start + leading, end)
+        if end >= ends[at, 1]:
+            end = max(end - ends[at, 1], start)
+        spans[at, 0], spans[at, 1] = start, end
 
 
 cdef inline bint has_row(uint8_t kind) noexcept nogil:

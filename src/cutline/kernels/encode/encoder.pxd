@@ -62,3 +62,4 @@ cdef Py_ssize_t text_utf8(
 cdef object utf8_owner(text)
 cdef object plain_utf8(text)
 cdef const uint8_t* utf8_data(object owner, Py_ssize_t* n) except NULL
+cdef object array_of_ids(EncoderState* state, Py_ssize_t n)

@@ -1,3 +1,4 @@
+from cutline.kernels.base.alignment cimport Alignment
 from cutline.kernels.base.characters cimport Characters
 from cutline.kernels.base.common cimport uint8_t, uint32_t
 from cutline.kernels.bpe.bpe cimport Bpe
@@ -40,6 +41,7 @@ cdef class RunRules:
     cdef const uint8_t[::1] held, held_after
     cdef readonly bint are_known
     cdef int prepare(self, str text) except -1
+    cdef str write_text(self, str text, Alignment alignment)
 
 
 cdef Py_ssize_t count_by_runs(
@@ -52,6 +54,13 @@ cdef Py_ssize_t prefix_of(
 cdef Py_ssize_t write_slice(
     const Spelling* spelling, int prefix, const Characters* text, Py_ssize_t start, Py_ssize_t end,
     bint at_end, uint8_t** out, Py_ssize_t* slots, bint* is_closed
+) noexcept nogil
+cdef bint align_spelling(
+    const Spelling* spelling, const Characters* text, Py_ssize_t start, Py_ssize_t end,
+    Alignment alignment
+) noexcept nogil
+cdef Py_ssize_t put_prefix(
+    int prefix, uint8_t** out, Py_ssize_t* slots, Py_ssize_t at, Py_ssize_t n
 ) noexcept nogil
 cdef Py_ssize_t spell_part(
     const Spelling* spelling, const Characters* text, Py_ssize_t start, Py_ssize_t end, uint8_t* out

@@ -3,6 +3,8 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from cutline.kernels.base.alignment import Alignment
+
 class RunRules:
     def __new__(
         cls,
@@ -14,3 +16,5 @@ class RunRules:
     ) -> Self: ...
     @property
     def are_known(self) -> bool: ...
+    def changed(self, text: str) -> str | None: ...
+    def aligned(self, text: str) -> Alignment | None: ...

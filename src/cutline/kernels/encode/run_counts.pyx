@@ -10,8 +10,10 @@ Guarded by tests/pipeline/test_run_counts.py.
 
 from cython cimport auto_pickle
 from libc.stdint cimport int32_t
+from libc.stdlib cimport free
 
-from cutline.kernels.base.characters cimport Unit, char_at, write_utf8
+from cutline.kernels.base.alignment cimport Alignment
+from cutline.kernels.base.characters cimport Unit, char_at, characters_of, utf8_width, write_utf8
 from cutline.kernels.base.common cimport (
     INTERRUPTED, NO_LIMIT, NO_MEMORY, UNKNOWN, grow, memcpy, memmove, memset, uint16_t,
 )
@@ -22,6 +24,9 @@ from cutline.kernels.encode.runs cimport (
     A_BLANK, A_BLANK_IF_NONE, LEAST_WITH_TAIL, NO_PREFIX, RUNS, TOO_MANY_BLANKS, Runs, find_runs,
     keep_count,
 )
+
+cdef extern from "Python.h":
+    str PyUnicode_DecodeUTF8(const char* text, Py_ssize_t n, const char* errors)
 
 cdef enum:
     NO_RUN = -1                 # instead of the number of a run: the end of the text
@@ -74,6 +79,34 @@ cdef class RunRules:
     cdef int prepare(self, str text) except -1:
         """Get ready for the characters of a text."""
         return 0
+
+    def changed(self, str text not None):
+        """What becomes of a whole text, prefix and all; None: it has surrogates."""
+        return self.write_text(text, None)
+
+    def aligned(self, str text not None):
+        """The same as an `Alignment`, which says what it comes from."""
+        cdef Alignment alignment = Alignment()
+        alignment.text = self.write_text(text, alignment)
+        return None if alignment.text is None else alignment
+
+    cdef str write_text(self, str text, Alignment alignment):
+        """Write what becomes of a text; and tell where it comes from, unless that is None."""
+        cdef Characters characters = characters_of(text)
+        cdef uint8_t* out = NULL
+        cdef Py_ssize_t n, slots = 0
+        cdef bint is_told = alignment is not None
+        try:
+            with nogil:
+                n = spell_text(
+                    &self.spelling, self.separators.prefix, &characters, is_told, alignment, &out,
+                    &slots,
+                )
+            if n == NO_MEMORY:
+                raise MemoryError(f"no memory for what becomes of {characters.n} characters")
+            return None if n < 0 else PyUnicode_DecodeUTF8(<const char*> out, n, NULL)
+        finally:
+            free(out)
 
 
 cdef Py_ssize_t count_by_runs(
@@ -381,6 +414,45 @@ cdef Py_ssize_t spell_part(
     if text.kind == 2:
         return spell(spelling, <const uint16_t*> text.data + start, end - start, out)
     return spell(spelling, <const uint32_t*> text.data + start, end - start, out)
+
+
+cdef Py_ssize_t spell_text(
+    const Spelling* spelling, int prefix, const Characters* text, bint is_told,
+    Alignment alignment,        # out, if `is_told`: what it comes from
+    uint8_t** out, Py_ssize_t* slots
+) noexcept nogil:
+    """Write a whole text, spelled, with its prefix. Returns its bytes, NO_MEMORY or UNKNOWN."""
+    cdef Py_ssize_t n = text.n * (1 if text.is_ascii else CHARACTER_BYTES), more
+    if not grow(<void**> out, slots, n + 1, 1):
+        return NO_MEMORY
+    n = spell_part(spelling, text, 0, text.n, out[0])
+    if n > 0 and is_told and not text.is_ascii and not align_spelling(
+        spelling, text, 0, text.n, alignment
+    ):
+        return NO_MEMORY
+    if n <= 0 or prefix == NO_PREFIX:
+        return n
+    more = put_prefix(prefix, out, slots, 0, n)
+    return NO_MEMORY if is_told and more > n and not alignment.lead() else more
+
+
+cdef bint align_spelling(
+    const Spelling* spelling, const Characters* text, Py_ssize_t start, Py_ssize_t end,
+    Alignment alignment
+) noexcept nogil:
+    """Tell what the spelling of text[start:end] comes from, after what was told. False: no memory."""
+    cdef Py_ssize_t at, width
+    cdef uint32_t point
+    for at in range(start, end):
+        point = char_at(text, at)
+        if point < 0x80 or point == spelling.blank or (
+            spelling.kept[point >> 3] >> (point & 7) & 1
+        ):
+            continue
+        width = utf8_width(point)
+        if not alignment.add_next(width, at, at + 1):
+            return False
+    return True
 
 
 cdef inline Py_ssize_t spell(

@@ -27,3 +27,7 @@ cdef class WordEncoder:
     cdef Py_ssize_t count_changing(
         self, WordState* state, str text, bint prefixes, Py_ssize_t place
     ) except -2
+    cdef Py_ssize_t add_part(
+        self, WordState* state, CharMap char_map, str text, Py_ssize_t start, Py_ssize_t end,
+        bint prefixes, bint traces, Py_ssize_t before
+    ) except -1

@@ -37,3 +37,9 @@ class WordEncoder:
     def encode_with_spans(
         self, text: str, is_plain: bool = False, prefixes: bool = True, keeps_end: bool = False
     ) -> tuple[NDArray[np.uint32], NDArray[np.int64]] | None: ...
+    def encode_parts(
+        self,
+        text: str,
+        parts: list[tuple[int, int, str | None, NDArray[np.int64] | None, bool]],
+        traces: bool,
+    ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]: ...

@@ -5,12 +5,13 @@ Guarded by tests/words/test_encoding.py.
 
 from cpython.exc cimport PyErr_CheckSignals
 from cython cimport auto_pickle
+from libc.stdlib cimport calloc, free
 
 from cutline.kernels.base.late import numpy as np
 
 from cutline.kernels.base.characters cimport characters_of
 from cutline.kernels.base.common cimport (
-    INTERRUPTED, UNKNOWN, int64_t, memcpy, same_bytes, uint8_t, uint32_t,
+    INTERRUPTED, UNKNOWN, int64_t, memcpy, same_bytes, uint8_t, uint16_t, uint32_t,
 )
 from cutline.kernels.base.signals cimport raise_pending
 from cutline.kernels.encode.decode cimport list_of_ids
@@ -41,6 +42,9 @@ cdef enum:
     KEPT_STATES = 16
     NOGIL_CHARS = 4096
     LEAST_CHANGING = 128        # characters whose runs are looked up: some near the end are not found
+    SPARSEST = 4                # times as many ids as tokens, and more, have no table
+    LEAST_LENGTHS = 1 << 12
+    MOST_BYTES = 0xFFFF         # of a token that the table has
     WATCHED = 1 << 12           # tokens from one look for signals to the next
 
 
@@ -68,7 +72,8 @@ cdef class WordEncoder:
         dict options not None,
     ):
         cdef const uint8_t* token
-        cdef Py_ssize_t number = 0, n, longest = 0, n_before, readable
+        cdef Py_ssize_t number = 0, n, longest = 0, n_before, readable, n_tokens = ids.shape[0]
+        cdef uint32_t highest = 0
         cdef const double[::1] scores
         cdef const uint32_t[::1] byte_ids
         cdef bytes meta, continuation = options.get("continuation", b"")
@@ -107,8 +112,15 @@ cdef class WordEncoder:
         else:
             self.model.kind = WORD_PIECE
             self.model.continued = 1 if continuation else 0
-        n_before = len(continuation)
-        for number in range(ids.shape[0]):
+        n_before = self.model.n_continuation = len(continuation)
+        for number in range(n_tokens):
+            highest = max(highest, ids[number])
+        if highest < SPARSEST * n_tokens + LEAST_LENGTHS:
+            self.model.n_lengths = highest + 1
+            self.model.lengths = <uint16_t*> calloc(self.model.n_lengths, sizeof(uint16_t))
+            if self.model.lengths == NULL:
+                raise MemoryError("no memory for the tokens of a vocabulary")
+        for number in range(n_tokens):
             if number % WATCHED == 0:
                 PyErr_CheckSignals()
             token = <const uint8_t*> <const char*> arena + offsets[number]
@@ -117,6 +129,8 @@ cdef class WordEncoder:
             longest = max(longest, n)
             if ids[number] == unk_id:
                 self.model.unk_token = <uint32_t> number + 1
+            elif self.model.lengths != NULL and n <= MOST_BYTES:
+                self.model.lengths[ids[number]] = <uint16_t> n
             add_token(&self.spellings, 0, token, n, readable, <uint32_t> number)
             if n_before and n >= n_before and same_bytes(
                 token, <const uint8_t*> <const char*> continuation, n_before
@@ -140,6 +154,7 @@ cdef class WordEncoder:
         free_spellings(&self.spellings)
         free_trie(&self.model.trie)
         free_slots(&self.model.array)
+        free(self.model.lengths)
 
     cdef OwnedWordState take(self):
         try:
@@ -273,7 +288,7 @@ cdef class WordEncoder:
         owned.state.paths.watch.is_on = True
         with nogil:
             total = encode_stretch(
-                &self.model, &owned.state, 0, owned.state.reader.text.n, prefixes
+                &self.model, &owned.state, 0, owned.state.reader.text.n, prefixes, 0
             )
         self.check(total)
         found = list_of_ids(owned.state.out, total) if as_list else array_of(owned.state.out, total)
@@ -288,7 +303,6 @@ cdef class WordEncoder:
         cdef CharMap char_map = self.plain if is_plain else self.raw
         cdef Py_ssize_t total
         cdef OwnedWordState owned
-        cdef int64_t[:, ::1] rows
         if char_map.prepare(text) >= 0:
             return None
         owned = self.take()
@@ -300,16 +314,87 @@ cdef class WordEncoder:
         owned.state.paths.watch.is_on = True
         with nogil:
             total = trace_stretch(
-                &self.model, &owned.state, owned.state.reader.text.n, prefixes
+                &self.model, &owned.state, 0, owned.state.reader.text.n, prefixes, 0
             )
         self.check(total)
-        spans = np.empty((total, 2), dtype=np.int64)
-        rows = spans
-        if total:
-            memcpy(&rows[0, 0], owned.state.spans, 2 * total * sizeof(int64_t))
-        ids = array_of(owned.state.out, total)
+        ids, spans = array_of(owned.state.out, total), spans_of(&owned.state, total)
         self.release(owned)
         return ids, spans
+
+    cdef Py_ssize_t add_part(
+        self, WordState* state, CharMap char_map, str text, Py_ssize_t start, Py_ssize_t end,
+        bint prefixes, bint traces, Py_ssize_t before
+    ) except -1:
+        """Encode text[start:end] as a text of its own, after `before` ids; see encode_stretch."""
+        cdef Py_ssize_t total
+        self.begin(state, char_map, text)
+        state.reader.traces = traces
+        state.paths.watch.is_on = True
+        prefixes = prefixes and self.prefixes
+        with nogil:
+            if traces:
+                total = trace_stretch(&self.model, state, start, end, prefixes, before)
+            else:
+                total = encode_stretch(&self.model, state, start, end, prefixes, before)
+        self.check(total)
+        return total
+
+    def encode_parts(self, str text not None, list parts not None, bint traces):
+        """Encode a text part by part, at whose edges words end.
+
+        Args:
+            text: has no surrogates.
+            parts: of each: its start and end; what it is normalized to, or None: none of its
+                characters change one another; of each character of that the span of the part that it
+                comes from (int64), or None: that is not asked for; and whether it gets a prefix.
+            traces: the characters that each token comes from are asked for.
+
+        Returns:
+            Ids (uint32), and the characters of each (int64, shape (n, 2)); or of none.
+        """
+        cdef OwnedWordState owned = self.take()
+        cdef WordState* state = &owned.state
+        cdef Py_ssize_t total = 0, before, start, end
+        cdef const int64_t[:, ::1] rows
+        cdef bint prefixes
+        cdef str made
+        self.raw.prepare_all(text)
+        for start, end, made, rows, prefixes in parts:
+            before = total
+            if made is None:
+                total = self.add_part(state, self.raw, text, start, end, prefixes, traces, before)
+                continue
+            self.plain.prepare_all(made)
+            total = self.add_part(
+                state, self.plain, made, 0, len(made), prefixes, traces, before
+            )
+            if traces:
+                to_origins(state.spans, before, total, start, rows)
+        ids = array_of(state.out, total)
+        spans = spans_of(state, total if traces else 0)
+        self.release(owned)
+        return ids, spans
+
+
+cdef void to_origins(
+    Py_ssize_t* spans, Py_ssize_t first, Py_ssize_t last, Py_ssize_t start,
+    const int64_t[:, ::1] rows
+) noexcept nogil:
+    """Make spans of what a part became those of the text, where the part starts."""
+    cdef Py_ssize_t at
+    for at in range(first, last):
+        spans[2 * at] = start + rows[spans[2 * at], 0]
+        spans[2 * at + 1] = start + rows[spans[2 * at + 1] - 1, 1]
+
+
+cdef object spans_of(const WordState* state, Py_ssize_t n):
+    """The spans of n tokens in an array."""
+    cdef int64_t[:, ::1] rows
+    spans = np.empty((n, 2), dtype=np.int64)
+    if n:
+        rows = spans
+        memcpy(&rows[0, 0], state.spans, 2 * n * sizeof(int64_t))
+    return spans
 
 
 cdef object array_of(const uint32_t* ids, Py_ssize_t n):

@@ -3,7 +3,7 @@
 Guarded by tests/words/test_encoding.py.
 """
 
-from cutline.kernels.base.common cimport uint8_t, uint32_t, uint64_t
+from cutline.kernels.base.common cimport uint8_t, uint16_t, uint32_t, uint64_t
 from cutline.kernels.base.signals cimport Watch
 from cutline.kernels.words.double_array cimport DoubleArray
 from cutline.kernels.words.trie cimport Trie
@@ -17,6 +17,9 @@ cdef struct WordModel:
     Trie trie
     const uint32_t* ids             # number of a token -> its id
     uint32_t unk_id
+    uint16_t* lengths               # of each id: the bytes of its token; 0: other ones are possible
+    Py_ssize_t n_lengths
+    Py_ssize_t n_continuation       # bytes of these that a word lacks which does not begin there
     # WordPiece
     uint32_t continued              # the root of tokens that go on with a word
     # Unigram

@@ -1,5 +1,4 @@
-from collections.abc import Callable
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,10 +19,9 @@ class ImageRules(RunRules):
         closes: NDArray[np.uint8],
         fused: str,
         strips_end: bool,
-        normalize: Callable[[str, bool], bytes],
+        normalize: Any,
         stays_solid: bool,
     ) -> Self: ...
-    def changed(self, text: str) -> str | None: ...
     def is_entangled(self, text: str) -> bool: ...
 
 class ImagePlaces(SpelledPlaces):

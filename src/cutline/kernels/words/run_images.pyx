@@ -6,18 +6,22 @@ then a function in Python does it. Source: docs/tokenizers.md, "Counts by runs".
 Guarded by tests/pipeline/test_run_images.py.
 """
 
+from itertools import pairwise
+
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from cpython.ref cimport Py_DECREF
 from cython cimport auto_pickle
 
 from libc.stdlib cimport free
 
+from cutline.kernels.base.alignment cimport Alignment
 from cutline.kernels.base.characters cimport Characters, Unit, char_at, characters_of
 from cutline.kernels.base.common cimport (
-    INTERRUPTED, NO_MEMORY, UNKNOWN, characters_in, decode_char, grow, int64_t, memcpy, uint16_t,
+    INTERRUPTED, NO_MEMORY, UNKNOWN, char_bytes, characters_in, decode_char, grow, int64_t, memcpy,
+    uint16_t,
 )
-from cutline.kernels.base.signals cimport raise_pending
-from cutline.kernels.encode.run_counts cimport ENTANGLED, write_slice
+from cutline.kernels.encode.run_counts cimport ENTANGLED, put_prefix
+from cutline.kernels.encode.runs cimport NO_PREFIX
 from cutline.kernels.words.char_map cimport (
     APART, BRIEF_BYTES, IS_BLANK, JOINS, LEFT, MARKED, OPENS, PAIR, RIGHT, Brief, Image, meets,
 )
@@ -48,7 +52,8 @@ cdef class ImageRules(RunRules):
         blank: what may mean the same as a blank in a text, besides a line feed.
         prefix: what is put before a text, as for `RunRules`.
         strips_end: a blank at the end of a text is cut off.
-        normalize: makes bytes of a part of a text; it is told whether that ends the text.
+        normalize: makes bytes of a part of a text; it is told whether that ends the text. Its
+            `trace_parts` makes bytes of parts of a text, and tells what their characters come from.
         stays_solid: a part that ends in a character that closes a run does so, however it begins.
 
     Attributes:
@@ -88,23 +93,51 @@ cdef class ImageRules(RunRules):
     cdef int prepare(self, str text) except -1:
         return self.char_map.prepare_all(text)
 
-    def changed(self, str text not None):
-        """What becomes of a whole text, prefix and all; None: it has surrogates."""
+    cdef str write_text(self, str text, Alignment alignment):
+        """See `RunRules`. Parts whose characters change one another are made in Python."""
         cdef Characters characters = characters_of(text)
+        cdef Py_ssize_t n = 0, place = 0, written = 0, slots = 0, start, stop
         cdef uint8_t* out = NULL
-        cdef Py_ssize_t n, slots = 0
-        self.prepare(text)
+        cdef bint is_entangled
+        cdef bytes made
+        starts, kinds = self.char_map.entangled_parts(text)
+        parts = [*pairwise([*starts, characters.n])]
+        entangled = [part for part, kind in zip(parts, kinds) if kind]
+        traced = [] if alignment is None else self.normalize.trace_parts(text, entangled)
         try:
-            with nogil:
-                n = write_slice(
-                    &self.spelling, self.separators.prefix, &characters, 0, characters.n, True,
-                    &out, &slots, NULL,
-                )
-            if n == INTERRUPTED:
-                raise_pending()
-            if n == NO_MEMORY:
-                raise MemoryError(f"no memory for what becomes of {characters.n} characters")
-            return None if n < 0 else PyUnicode_DecodeUTF8(<const char*> out, n, NULL)
+            for (start, stop), is_entangled in zip(parts, kinds):
+                if is_entangled:
+                    if alignment is None:
+                        made = self.normalize(text[start:stop], stop == characters.n)
+                    else:
+                        made, rows = traced[written]
+                        add_rows(alignment, rows, start, stop, &place)
+                    written += 1
+                    n = append(made, &out, &slots, n)
+                elif alignment is None:
+                    with nogil:
+                        n = added_to(n, write_images(
+                            &self.images, &characters, start, stop, stop == characters.n, &out,
+                            &slots, n,
+                        ))
+                else:
+                    with nogil:
+                        n = write_aligned(
+                            &self.images, &characters, start, stop, &out, &slots, n, &place,
+                            alignment,
+                        )
+                if n == NO_MEMORY:
+                    raise MemoryError(f"no memory for what becomes of {characters.n} characters")
+                if n < 0:
+                    return None
+            if n > 0 and self.separators.prefix != NO_PREFIX:
+                stop = put_prefix(self.separators.prefix, &out, &slots, 0, n)
+                if stop == NO_MEMORY or (
+                    alignment is not None and stop > n and not alignment.lead()
+                ):
+                    raise MemoryError(f"no memory for what becomes of {characters.n} characters")
+                n = stop
+            return PyUnicode_DecodeUTF8(<const char*> out, n, NULL)
         finally:
             free(out)
 
@@ -284,6 +317,82 @@ cdef Py_ssize_t write_whole(
         out[used] = c" " if written[at] == META else written[at]
         used += 1
         at += 1
+    return used
+
+
+cdef inline Py_ssize_t added_to(Py_ssize_t n, Py_ssize_t more) noexcept nogil:
+    """Bytes and more bytes, or a status."""
+    return more if more < 0 else n + more
+
+
+cdef Py_ssize_t append(
+    bytes made, uint8_t** out, Py_ssize_t* slots, Py_ssize_t used
+) noexcept:
+    """Write bytes after others. Returns how many there are, or NO_MEMORY."""
+    cdef Py_ssize_t n = PyBytes_GET_SIZE(made)
+    if not grow(<void**> out, slots, used + n + 1, 1):
+        return NO_MEMORY
+    memcpy(out[0] + used, PyBytes_AS_STRING(made), n)
+    return used + n
+
+
+cdef int add_rows(
+    Alignment alignment, const int64_t[:, ::1] rows, Py_ssize_t start, Py_ssize_t end,
+    Py_ssize_t* place       # in and out: how many characters are written
+) except -1:
+    """Add the spans of the characters that a part of a text becomes, which ends at `end`."""
+    cdef Py_ssize_t row
+    cdef bint is_done = True
+    for row in range(rows.shape[0]):
+        is_done = is_done and alignment.add(
+            place[0], place[0] + 1, start + rows[row, 0], start + rows[row, 1]
+        )
+        place[0] += 1
+    if not is_done or not alignment.add(place[0], place[0], end, end):
+        raise MemoryError("no memory for what characters come from")
+    return 0
+
+
+cdef Py_ssize_t write_aligned(
+    const Images* images, const Characters* text, Py_ssize_t start, Py_ssize_t end,
+    uint8_t** out, Py_ssize_t* slots, Py_ssize_t used,
+    Py_ssize_t* place,          # in and out: how many characters are written
+    Alignment alignment
+) noexcept nogil:
+    """What write_images does after `used` bytes, where no characters change one another.
+
+    Returns the bytes there are then; UNKNOWN or NO_MEMORY.
+    """
+    cdef Py_ssize_t at, begun = used, ended, n, written = place[0]
+    cdef uint8_t after_blank = 0
+    cdef uint32_t code_point
+    cdef bint merged
+    for at in range(start, end):
+        if used + ROOM > slots[0] and not grow(
+            <void**> out, slots, used + ROOM + BRIEF_BYTES * (end - at), 1
+        ):
+            return NO_MEMORY
+        code_point = char_at(text, at)
+        if code_point >> 11 == 0xD800 >> 11:
+            return UNKNOWN
+        ended = used
+        used = write_one(
+            images, images.blocks[code_point >> 8], code_point & 0xFF, out[0], begun, used,
+            &after_blank, &merged,
+        )
+        if not merged and used > ended and used - ended == char_bytes(out[0][ended]):
+            written += 1        # nearly all of them
+            continue
+        n = characters_in(out[0] + ended, used - ended, used - ended) if used > ended else 0
+        if merged and not alignment.merge(written - 1, at + 1):
+            return NO_MEMORY
+        if (n > 0 or not merged) and not alignment.add(written, written + n, at, at + 1):
+            return NO_MEMORY
+        written += n
+    if end == text.n and images.strips_end and after_blank:
+        used -= 1
+        written -= 1
+    place[0] = written
     return used
 
 

@@ -20,10 +20,12 @@ cdef Py_ssize_t count_batches(
     const WordModel* model, WordState* state, Py_ssize_t n
 ) noexcept nogil
 cdef Py_ssize_t encode_stretch(
-    const WordModel* model, WordState* state, Py_ssize_t start, Py_ssize_t end, bint prefixes
+    const WordModel* model, WordState* state, Py_ssize_t start, Py_ssize_t end, bint prefixes,
+    Py_ssize_t before
 ) noexcept nogil
 cdef Py_ssize_t trace_stretch(
-    const WordModel* model, WordState* state, Py_ssize_t n_characters, bint prefixes
+    const WordModel* model, WordState* state, Py_ssize_t start, Py_ssize_t end, bint prefixes,
+    Py_ssize_t before
 ) noexcept nogil
 cdef Py_ssize_t count_words(
     const WordModel* model, WordState* state, Py_ssize_t longest, Py_ssize_t* totals

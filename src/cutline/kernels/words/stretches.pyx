@@ -41,52 +41,92 @@ cdef Py_ssize_t count_batches(
 
 
 cdef Py_ssize_t encode_stretch(
-    const WordModel* model, WordState* state, Py_ssize_t start, Py_ssize_t end, bint prefixes
+    const WordModel* model, WordState* state, Py_ssize_t start, Py_ssize_t end, bint prefixes,
+    Py_ssize_t before
 ) noexcept nogil:
-    """Write the ids of text[start:end] as of a text of its own. Returns how many, or a status."""
-    cdef Py_ssize_t total = 0, n
+    """Write the ids of text[start:end], as of a text of its own, after `before` others.
+
+    Returns how many there are then, or a status.
+    """
+    cdef Py_ssize_t total = before, n
     start_reading(&state.reader, start, end, prefixes)
     while True:
         n = read_words(&state.reader, &state.words)
         if n <= 0:
             return total if n == 0 else n
-        total = encode_words(model, state, total)
+        total = encode_words(model, state, total, NULL)
         if total < 0:
             return total
 
 
 cdef Py_ssize_t trace_stretch(
-    const WordModel* model, WordState* state, Py_ssize_t n_characters, bint prefixes
+    const WordModel* model, WordState* state, Py_ssize_t start, Py_ssize_t end, bint prefixes,
+    Py_ssize_t before
 ) noexcept nogil:
-    """Write the ids of the text, and for each the characters it comes from, into the state."""
-    cdef Py_ssize_t total = 0, n, word, count, at, start, end, origin
-    cdef Reader* reader = &state.reader
-    start_reading(reader, 0, n_characters, prefixes)
+    """What encode_stretch does; and write for each id the characters it comes from."""
+    cdef Py_ssize_t total = before, done, n, word
+    cdef Py_ssize_t totals[WORD_SLOTS]
+    start_reading(&state.reader, start, end, prefixes)
     while True:
-        n = read_words(reader, &state.words)
+        n = read_words(&state.reader, &state.words)
         if n <= 0:
             return total if n == 0 else n
+        done = total
+        total = encode_words(model, state, total, totals)
+        if total < 0:
+            return total
+        if not grow(<void**> &state.spans, &state.span_slots, 2 * total, sizeof(Py_ssize_t)):
+            return NO_MEMORY
         for word in range(n):
-            count = total + out_slots_of(state.words.lengths[word])
-            if not grow(<void**> &state.out, &state.out_slots, count, sizeof(uint32_t)):
-                return NO_MEMORY
-            if not grow(<void**> &state.spans, &state.span_slots, 2 * count, sizeof(Py_ssize_t)):
-                return NO_MEMORY
-            count = encode_word(
-                model, state, word, state.out + total, state.spans + 2 * total
-            )
-            if count < 0:
-                return count
-            origin = state.words.starts[word]
-            for at in range(total, total + count):
-                start = state.spans[2 * at]
-                end = state.spans[2 * at + 1]
-                state.spans[2 * at] = reader.origins[origin + start]
-                state.spans[2 * at + 1] = (
-                    state.words.ends[word] if end == NOT_FOUND
-                    else reader.origins[origin + end - 1] + 1
-                )
-            total += count
+            if not locate_by_lengths(model, state, word, done, totals[word]):
+                n = locate_by_model(model, state, word, done, total)
+                if n < 0:
+                    return n
+            done = totals[word]
+
+
+cdef inline bint locate_by_lengths(
+    const WordModel* model, WordState* state, Py_ssize_t word, Py_ssize_t first, Py_ssize_t last
+) noexcept nogil:
+    """Tell the characters of a word's tokens, the ids from `first` to `last`, by their lengths.
+
+    False: some are unknown, and have others. Those of bytes have fewer than their names.
+    """
+    cdef const Py_ssize_t* origins = state.reader.origins + state.words.starts[word]
+    cdef Py_ssize_t at = 0, end, token, left_out = 0, n = state.words.lengths[word]
+    for token in range(first, last):
+        if state.out[token] >= model.n_lengths or model.lengths[state.out[token]] == 0:
+            return False
+        end = at + model.lengths[state.out[token]] - left_out
+        if not at < end <= n:
+            return False
+        state.spans[2 * token] = origins[at]
+        state.spans[2 * token + 1] = origins[end - 1] + 1
+        at = end
+        left_out = model.n_continuation
+    return at == n
+
+
+cdef Py_ssize_t locate_by_model(
+    const WordModel* model, WordState* state, Py_ssize_t word, Py_ssize_t first, Py_ssize_t used
+) noexcept nogil:
+    """Do it by encoding the word once more, after the `used` ids. Returns 0 or a status."""
+    cdef const Py_ssize_t* origins = state.reader.origins + state.words.starts[word]
+    cdef Py_ssize_t needed = used + out_slots_of(state.words.lengths[word]), count, at
+    cdef Py_ssize_t* found
+    if not grow(<void**> &state.out, &state.out_slots, needed, sizeof(uint32_t)):
+        return NO_MEMORY
+    if not grow(<void**> &state.spans, &state.span_slots, 2 * needed, sizeof(Py_ssize_t)):
+        return NO_MEMORY
+    found = state.spans + 2 * used
+    count = encode_word(model, state, word, state.out + used, found)
+    for at in range(count):
+        state.spans[2 * (first + at)] = origins[found[2 * at]]
+        state.spans[2 * (first + at) + 1] = (
+            state.words.ends[word] if found[2 * at + 1] == NOT_FOUND
+            else origins[found[2 * at + 1] - 1] + 1
+        )
+    return min(count, 0)
 
 
 cdef Py_ssize_t count_words(
@@ -123,9 +163,12 @@ cdef Py_ssize_t count_words(
 
 
 cdef Py_ssize_t encode_words(
-    const WordModel* model, WordState* state, Py_ssize_t before
+    const WordModel* model, WordState* state, Py_ssize_t before, Py_ssize_t* totals
 ) noexcept nogil:
-    """Write the ids of the batch after `before` others. Returns how many there are then."""
+    """Write the ids of the batch after `before` others. Returns how many there are then.
+
+    With `totals`, those up to and with each word, too.
+    """
     cdef Key keys[WORD_SLOTS]
     cdef FirstEntry* lines[WORD_SLOTS]
     cdef FirstEntry* entry
@@ -145,6 +188,8 @@ cdef Py_ssize_t encode_words(
                 # There is room for three: look_up makes room for what it adds and four more.
                 memcpy(state.out + before, entry.known.tokens, 3 * sizeof(uint32_t))
                 before += entry.known.count
+                if totals != NULL:
+                    totals[word] = before
                 continue
         count = look_up(model, state, word, keys[word], before + 4 * WORD_SLOTS, True)
         if count < 0:
@@ -153,6 +198,8 @@ cdef Py_ssize_t encode_words(
             state.out + before, state.out + before + 4 * WORD_SLOTS, count * sizeof(uint32_t)
         )
         before += count
+        if totals != NULL:
+            totals[word] = before
     return before
 
 

@@ -210,6 +210,34 @@ def test_a_unigram_token_that_is_there_twice_has_its_last_place(tmp_path: Path) 
         assert encoding.encode(text) == oracle.encode(text, add_special_tokens=False).ids
 
 
+def number(rng: random.Random) -> str:
+    """A score as a file may have it, with more digits or another power of ten than most have."""
+    digits = "".join(rng.choices("0123456789", k=rng.randint(1, 25)))
+    match rng.randrange(4):
+        case 0:
+            return repr(-rng.random() * 10.0 ** rng.randint(-40, 30))
+        case 1:
+            return f"-{rng.randrange(100)}.{digits}e{rng.randint(-360, 300)}"
+        case 2:
+            return f"-0.{'0' * rng.randint(0, 30)}{digits}"
+        case _:
+            return f"-{rng.randrange(1, 10)}{digits}{rng.choice(('', '.5'))}"
+
+
+def test_scores_are_the_numbers_that_tokenizers_reads(tmp_path: Path) -> None:
+    """It scales digits by powers of ten that are rounded, too, and so rounds twice."""
+    rng = random.Random(3)
+    numbers = [number(rng) for _ in range(2_000)]
+    rows = ", ".join(f'["{at}", {one}]' for at, one in enumerate(numbers))
+    written = json.dumps(document()).replace('["a", -1.5]', rows)
+    path = tmp_path / "tokenizer.json"
+    path.write_text(written, encoding="utf-8")
+    vocab = json.loads(tokenizers.Tokenizer.from_str(written).to_str())["model"]["vocab"]
+    model = read(path, ..., None, None).model
+    assert isinstance(model, Unigram)
+    assert np.frombuffer(model.scores, dtype="<f8").tolist() == [score for _, score in vocab]
+
+
 def test_added_tokens_follow_the_last_place(tmp_path: Path) -> None:
     added = [{"id": 4, "content": "<mask>", "special": True, "lstrip": True}]
     spec = spec_of(tmp_path, document(added_tokens=added))

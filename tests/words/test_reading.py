@@ -111,6 +111,38 @@ def test_of_a_line_that_is_there_twice_the_last_counts(tmp_path: Path) -> None:
     assert b"" not in spec.vocabulary.to_ranks()
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n", " \n", "\u3000\x85\n"])
+def test_white_space_at_the_end_of_a_line_is_no_part_of_a_token(end: str, tmp_path: Path) -> None:
+    path = tmp_path / "vocab.txt"
+    path.write_bytes(end.join([*LINES, ""]).encode())
+    oracle = tokenizers.Tokenizer(
+        tokenizers.models.WordPiece.from_file(str(path), unk_token="[UNK]")
+    )
+    oracle.pre_tokenizer = tokenizers.pre_tokenizers.BertPreTokenizer()
+    text = "the unable a theing, 世"
+    assert cutline.load(path).encode(text) == oracle.encode(text, add_special_tokens=False).ids
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        {"additional_special_tokens": ["a", {"content": "the"}]},
+        {"extra_special_tokens": {"first": "a", "second": "the"}},
+    ],
+)
+def test_more_special_tokens_are_read_beside_a_vocab_txt(
+    config: dict[str, Any], tmp_path: Path
+) -> None:
+    encoding = cutline.load(vocab_txt(tmp_path, LINES, **config))
+    assert {"a", "the"} < encoding.special_tokens_set
+    assert encoding.encode("unthea", allowed_special="all") == [*map(LINES.index, ("un", "the", "a"))]
+    key, texts = next(iter(config.items()))
+    named = [*texts, "<x>"] if isinstance(texts, list) else texts | {"third": "<x>"}
+    for more, said in ((named, "<x>.*save_pretrained"), ([7], r"\[7\] instead of tokens")):
+        with pytest.raises(VocabularyError, match=rf"tokenizer_config\.json.*{said}"):
+            cutline.load(vocab_txt(tmp_path, LINES, **{key: more}))
+
+
 def test_names_of_special_tokens_are_read_beside_a_vocab_txt(tmp_path: Path) -> None:
     lines = ["<unk>", "<s>", "</s>", "a"]
     config = {"unk_token": {"content": "<unk>"}, "cls_token": "<s>", "sep_token": "</s>"}

@@ -314,6 +314,16 @@ def test_tokens_in_texts_that_are_stripped(
         assert prepender.count == count(text[n - n // 2 :]), ascii(text)
 
 
+def count_unless_stripped_twice(tokenizer: Any, text: str) -> int | None:
+    """Count tokens; None where `tokenizers` panics, at blanks that two tokens strip."""
+    try:
+        return len(tokenizer.encode(text, add_special_tokens=False).ids)
+    except BaseException as error:
+        if type(error).__name__ != "PanicException":
+            raise
+        return None
+
+
 @pytest.mark.parametrize("kind", ["WordPiece", "Unigram"])
 @pytest.mark.parametrize("splitter", ["at a", "first", "none"])
 def test_tokens_across_an_end_that_is_settled(
@@ -353,9 +363,5 @@ def test_tokens_across_an_end_that_is_settled(
         prepender = encoding.prepender()
         for at in range(len(text) - 1, -1, -1):
             prepender.prepend(text[at])
-            try:
-                want = tokenizer.encode(text[at:], add_special_tokens=False).ids
-            except BaseException as error:
-                assert type(error).__name__ == "PanicException"  # at blanks stripped twice
-                continue
-            assert prepender.count == len(want), (seed, text[at:])
+            if (want := count_unless_stripped_twice(tokenizer, text[at:])) is not None:
+                assert prepender.count == want, (seed, text[at:])

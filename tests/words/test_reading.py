@@ -135,7 +135,9 @@ def test_more_special_tokens_are_read_beside_a_vocab_txt(
 ) -> None:
     encoding = cutline.load(vocab_txt(tmp_path, LINES, **config))
     assert {"a", "the"} < encoding.special_tokens_set
-    assert encoding.encode("unthea", allowed_special="all") == [*map(LINES.index, ("un", "the", "a"))]
+    assert encoding.encode("unthea", allowed_special="all") == [
+        *map(LINES.index, ("un", "the", "a"))
+    ]
     key, texts = next(iter(config.items()))
     named = [*texts, "<x>"] if isinstance(texts, list) else texts | {"third": "<x>"}
     for more, said in ((named, "<x>.*save_pretrained"), ([7], r"\[7\] instead of tokens")):

@@ -58,8 +58,8 @@ def run(
 ) -> None:
     """Read every file, apply `work` to its content, and output the results with `write`.
 
-    With `selection`, names may also be folders and patterns, in which the output file is skipped, if
-    it `begins` like one that was written before. With `stream`, it processes large
+    With `selection`, names may also be folders and patterns, in which the output file is skipped,
+    if it `begins` like one that was written before. With `stream`, it processes large
     files, or without `work` all. With several jobs, `work` processes several files at a time.
     """
     # Rows on the same terminal would break up a progress bar.

@@ -231,7 +231,7 @@ def _word_piece(fields: Part, name: str, source: str) -> TokenizerSpec:
     for role in ("unk", "sep", "cls"):
         if roles[role] not in ids:
             raise VocabularyError(f"{source} has no token {roles[role]!r}, which BERT needs")
-    added = [*_added(fields | {"tokens": written})]
+    added = [*_added({**fields, "tokens": written})]
     return spec_of(bert_document(ids, roles, added), name, source)
 
 

@@ -107,9 +107,7 @@ def spec_of_pieces(
     if len({piece.text for piece in found}) < len(found):
         raise VocabularyError(f"{source} has pieces that occur twice: {WRAP_HINT}")
     model = MergeModel(
-        TokenIds.of(
-            {piece.text: number for number, piece in by_id.items() if _is_of_model(piece)}
-        ),
+        TokenIds.of({piece.text: number for number, piece in by_id.items() if _is_of_model(piece)}),
         Texts.of(_merges(found, source) if merges_pieces else []),
         ignore_merges=False,
         source=source,

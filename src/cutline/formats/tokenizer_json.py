@@ -245,6 +245,8 @@ def flat(part: Any, members: str, source: str, place: str) -> Iterator[Part]:
 
 
 def _parse_model(part: Any, source: str) -> MergeModel:
+    if part is None:
+        raise VocabularyError(f"{source}: it has no model, so it is no tokenizer.json")
     if not isinstance(part, dict):
         raise refused(source, "model", part)
     # Older files have no type.

@@ -196,12 +196,12 @@ class WordsAtEnd:
     def _is_apart(self, text: str, place: int) -> bool:
         """Return whether no added token lies across a place, whatever is around the text.
 
-        Nor may one end there that counts by what follows.
+        Nor may one end there that counts by what follows, or strips it.
         """
         tokens = self._pipeline.finder_of_raw.texts if self._counts_texts else {}
         for written, token in tokens.items():
             n = len(written)
-            for n_before in range(1, n + token.single_word):
+            for n_before in range(1, n + (token.single_word or token.rstrip)):
                 after = text[place : place + n - n_before]
                 before = text[max(0, place - n_before) : place]
                 if written.startswith(after, n_before) and written[:n_before].endswith(before):

@@ -513,6 +513,23 @@ REFUSED: dict[str, tuple[Change, str]] = {
         ),
         "single_word",
     ),
+    "a newer added token that another one may strip": (
+        lambda content: content.update(
+            version="2.0",
+            added_tokens=[
+                {"id": 1, "content": "\u2581", "rstrip": True},
+                {"id": 4, "content": " a", "rstrip": False},
+            ],
+        ),
+        "another one strips white space",
+    ),
+    "letters replaced by a newer engine": (
+        lambda content: content.update(
+            version="2.0",
+            normalizer={"type": "Replace", "pattern": {"Regex": r"[\W_]"}, "content": "a"},
+        ),
+        r"another set for \\w",
+    ),
     "no score": (model(vocab=[["a"]]), 'place 0, is \\["a"\\] instead of'),
     "an infinite score": (model(vocab=[["a", float("inf")]]), "a finite number"),
     "a score that no float holds": (model(vocab=[["a", 10**400]]), "a finite number"),

@@ -43,7 +43,7 @@ Part = Mapping[str, Any]
 COMMENT: Final = "#version"
 """The package skips merges that begin with this, except those written as pairs."""
 
-_OTHER_DECODERS: Final = ("Metaspace", "WordPiece", "BPEDecoder", "ByteFallback", "CTC")
+_OF_BYTES: Final = ("ByteLevel", "Fuse")  # the second has nothing left to join
 _TO_BYTES: Final = {"type": "ByteLevel", "add_prefix_space": False, "use_regex": False}
 _TRIMMING: Final = ("ByteLevel", "RobertaProcessing")
 _HAS_WORD: Final = re.compile(r"\\[wW]")
@@ -210,9 +210,10 @@ def check_byte_level(parsed: TokenizerJson, source: str) -> None:
     Raises:
         VocabularyError: names the decoder.
     """
+    types = [decoder["type"] for decoder in parsed.decoders]
     for decoder in parsed.decoders:
-        if decoder["type"] in _OTHER_DECODERS:
-            raise refused(source, "decoder", decoder)
+        if decoder["type"] not in _OF_BYTES or types[0] != "ByteLevel":
+            raise refused(source, "decoder", decoder, "tokens are letters for bytes")
 
 
 def checked_ids(part: Any, source: str) -> TokenIds:

@@ -193,7 +193,7 @@ def size_for(encoding: Any, chunk_size: ChunkSize, sent: bool = False) -> int:
     limit: int | None = getattr(encoding, "max_tokens", None)
     if limit is None:
         raise ValueError(
-            f"chunk_size='model' needs the model's limit, and that of {encoding.name!r} is not "
+            f"chunk_size='model' needs the model's limit, and that of {_name_of(encoding)} is not "
             "known: load it by cutline.from_pretrained or from its folder, or pass a number"
         )
     if sent:
@@ -205,6 +205,10 @@ def size_for(encoding: Any, chunk_size: ChunkSize, sent: bool = False) -> int:
             f"{added} are special"
         )
     return limit - added
+
+
+def _name_of(encoding: Any) -> str:
+    return repr(getattr(encoding, "name", encoding))
 
 
 def checked_sizes(chunk_size: int, chunk_overlap: int) -> tuple[int, int]:

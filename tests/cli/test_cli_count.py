@@ -132,6 +132,7 @@ def test_an_encoding_that_cannot_be_loaded_is_one_line(invoke: Invoke, tmp_path:
         ("none.gguf", "no such file or directory"),
         ("empty", "a folder without tokenizer.json, tekken.json, vocab.json"),
         ("x.tiktoken", "does not contain the split pattern: load it in Python, and save it as"),
+        ("a.txt", "is no tokenizer's file, by its name or by what it begins with"),
         ("bert.json", 'model: unk_token is "[UNK]", which is not supported'),
     ):
         result = invoke("count", "--encoding", tmp_path / name, tmp_path / "a.txt")

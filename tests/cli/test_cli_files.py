@@ -3,6 +3,8 @@
 import glob
 import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -190,6 +192,49 @@ def test_named_file_is_not_replaced_by_its_chunks(invoke: Invoke, folder: Path) 
         assert (result.exit_code, path.read_text()) == (1, "z")
         expected = f"cutline: {path}: is the file of --output, too, and would be lost\n"
         assert result.stderr == expected
+
+
+@pytest.mark.parametrize("form", ["jsonl", "parquet"])
+def test_document_that_is_found_is_not_replaced_by_chunks(
+    invoke: Invoke, folder: Path, form: str
+) -> None:
+    if form == "parquet":
+        pytest.importorskip("pyarrow")
+    path = folder / "z.md"
+    for found in (folder, folder / "*.md"):
+        result = invoke("chunk", "--format", form, "-o", path, found)
+        assert (result.exit_code, path.read_text()) == (1, "z")
+        assert result.stderr.endswith(": is the file of --output, too, and would be lost\n")
+    path.write_text("")
+    for _ in range(2):  # an empty file, and chunks of an earlier run
+        assert invoke("chunk", "--format", form, "-o", path, folder).exit_code == 0
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs a shell")
+@pytest.mark.parametrize(
+    ("arguments", "stderr"),
+    [
+        ("a.md >> a.md", "a.md: it is standard output, too"),
+        ("a.md b.md >> a.md", "a.md: it is standard output, too"),
+        ("- < a.md >> a.md", "-: it is standard output, too"),
+        ("- -o a.md < a.md", "standard input: is the file of --output, too, and would be lost"),
+        ("-o a.md < a.md", "standard input: is the file of --output, too, and would be lost"),
+    ],
+)
+def test_chunks_do_not_go_to_the_file_they_are_of(
+    command: Command, tmp_path: Path, arguments: str, stderr: str
+) -> None:
+    text = "One. Two.\n"
+    path, other = tmp_path / "a.md", tmp_path / "b.md"
+    path.write_text(text)
+    other.write_text("Three.")
+    shell = f'"$0" -m cutline chunk --by token {arguments}'
+    result = subprocess.run(
+        ["sh", "-c", shell, sys.executable], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert (result.returncode, result.stderr) == (1, f"cutline: {stderr}\n")
+    rows = path.read_text().removeprefix(text).splitlines()
+    assert [json.loads(row)["text"] for row in rows] == ["Three."] * ("b.md" in arguments)
 
 
 def test_file_that_standard_output_goes_to_is_not_read(command: Command, folder: Path) -> None:

@@ -53,3 +53,24 @@ def test_every_chunk_is_read_whole(folder: Path, invoke: Invoke) -> None:
     assert [row["token_count"] + 2 for row in rows] == sent
     result = invoke("count", "-e", folder, folder / "a.txt")
     assert int(result.output.split()[0]) == encoding.count(TEXT)
+
+
+def test_what_the_model_reads_is_verified(folder: Path, invoke: Invoke) -> None:
+    (folder / "a.txt").write_text(TEXT, encoding="utf-8")
+    sending = ("--chunk-size", "model", "--prefix", "Café: ", "-e", folder)
+    for options, other in ((sending, sending[:2]), (sending[:2] + sending[4:], sending)):
+        made = invoke(
+            "chunk", "--by", "token", *options, "-o", folder / "a.jsonl", folder / "a.txt"
+        )
+        assert made.exit_code == 0
+        assert invoke("verify", *options, folder / "a.jsonl").exit_code == 0
+        assert invoke("verify", *other, folder / "a.jsonl").exit_code != 0
+    encoding = cutline.load(folder)
+    chunks = cutline.TextChunker(encoding, "model")(TEXT)
+    assert cutline.verify(TEXT, chunks, encoding=encoding, chunk_size="model").ok
+    wider = cutline.TokenChunker(encoding, LIMIT - 1)(TEXT)
+    assert not cutline.verify(TEXT, wider, encoding=encoding, chunk_size="model").ok
+    for counter in ("gpt2", len):
+        said = "'model' needs the model's limit, and that of .*(gpt2|len)"
+        with pytest.raises(ValueError, match=said):
+            cutline.verify(TEXT, chunks, encoding=counter, chunk_size="model")

@@ -91,7 +91,7 @@ def test_numbers_are_read_as_tokenizers_reads_them(
     if found is not None:
         assert found[1][2].tolist() == [float_of_serde(number)]
     else:
-        assert int(whole) >= 1 << 64 or abs(float(number)) > 1e307 or not float(number) < 1e307
+        assert int(whole) >= 1 << 64 or abs(float(number)) > 1e307 or (exponent or 0) > 280
 
 
 @pytest.mark.parametrize("merge", ["a b", "é ü", '\\ "', "#versio n", "a "])

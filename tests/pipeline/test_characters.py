@@ -250,6 +250,16 @@ CHANGES: dict[str, Any] = {
             added(document["model"]["vocab"]["f"], "f", normalized=True)
         ),
     ),
+    "here U+2581 and blanks are the same": lambda document: (
+        document.update(normalizer=PREPEND, pre_tokenizer=metaspace("always", False)),
+        document["added_tokens"].append(
+            added(document["model"]["vocab"]["f"], "f", normalized=True)
+        ),
+    ),
+    "or the names of bytes, as they are": lambda document: document.update(
+        decoder=metaspace("always", True)
+    ),
+    "it writes U+2581": lambda document: document.update(decoder={"type": "ByteFallback"}),
     r"\A": lambda document: document.update(
         normalizer={"type": "Sequence", "normalizers": [REPLACE, LED_TWICE]},
         pre_tokenizer=metaspace("first", False),

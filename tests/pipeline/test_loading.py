@@ -284,6 +284,11 @@ REFUSED: dict[str, tuple[Change, str]] = {
     "byte fallback": (
         setting("decoder", {"type": "ByteFallback"}), 'decoder is {"type": "ByteFallback"}',
     ),
+    "letters as they are": (setting("decoder", {"type": "Fuse"}), "tokens are letters for bytes"),
+    "blanks cut off": (
+        setting("decoder", {"type": "Strip", "content": " ", "start": 1, "stop": 0}),
+        'decoder is {"type": "Strip"',
+    ),
     "words with blanks": (
         setting("model.end_of_word_suffix", "</w>"), "a blank is written for it here, but words",
     ),

@@ -171,14 +171,19 @@ def test_bert_files_give_what_the_tokenizer_gives(tmp_path: Path) -> None:
     ]
     fields = {"tokenizer_model": "bert", "token_list": written}
     types = [3 if control else 1 for control in is_control]
+    made.add_special_tokens(["<E>"])
+    made.add_tokens([tokenizers.AddedToken("of the", normalized=False)])
+    written += ["\u2581<E>", "\u2581of the"]  # the converter marks these, too
+    types += [3, 4]
     loaded = cutline.load(write(tmp_path / "x.gguf", **fields, token_types=types))
     rng = random.Random(2)
-    random_ones = ["".join(rng.choices(LETTERS, k=rng.randint(0, 20))) for _ in range(300)]
+    letters = [*LETTERS, "<E>", "of the"]
+    random_ones = ["".join(rng.choices(letters, k=rng.randint(0, 20))) for _ in range(300)]
     for text in [*NAMED, *random_ones]:
         tokens_of = made.encode(text, add_special_tokens=False).ids
         assert loaded.encode(text, allowed_special="all") == tokens_of, text
     assert loaded.num_special_tokens_to_add() == 2
-    written[-1] = "\u2581Capital"
+    written[-3] = "\u2581Capital"
     with pytest.raises(VocabularyError, match=r"capitals, 'Capital'.*cutline\.wrap"):
         cutline.load(
             write(tmp_path / "y.gguf", **fields | {"token_list": written}, token_types=types)

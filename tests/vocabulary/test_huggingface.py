@@ -331,7 +331,7 @@ REFUSED: dict[str, tuple[Callable[[dict[str, Any]], None], str]] = {
         'post_processor is {"type": "TemplateProcessing"}',
     ),
     "decoder": (changed("decoder", to={"type": "Metaspace"}), "decoder is"),
-    "no model": (changed("model", to=None), "model is null"),
+    "no model": (changed("model", to=None), "it has no model, so it is no tokenizer.json"),
     "other model": (changed("model", "type", to="Unigram"), 'model: type is "Unigram"'),
     "dropout": (changed("model", "dropout", to=0.1), "model: dropout is 0.1"),
     "no vocabulary": (changed("model", "vocab", to=None), "vocab contains null"),

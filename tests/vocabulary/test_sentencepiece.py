@@ -38,6 +38,8 @@ OPTIONS: dict[str, dict[str, Any]] = {
         "vocab_size": 500,
         "user_defined_symbols": ["<x>", "the"],
     },
+    "control symbols": {"byte_fallback": True, "control_symbols": ["é", "日", "the", "\n"]},
+    "control symbols, unknown": {"model_type": "char", "vocab_size": 500, "control_symbols": ["e"]},
     "across scripts": {"byte_fallback": True, "split_by_unicode_script": False},
 }
 
@@ -107,6 +109,7 @@ def test_decoding_is_that_of_sentencepiece(tmp_path: Path) -> None:
         ({"normalization_rule_name": "nmt_nfkc"}, "rules of normalization"),
         ({"remove_extra_whitespaces": True}, "remove_extra_whitespaces"),
         ({"treat_whitespace_as_suffix": True}, "blanks at the ends of words"),
+        ({"unk_piece": "\u2047"}, "an unknown piece of one character"),
     ],
 )
 def test_what_is_not_supported_is_refused_by_name(

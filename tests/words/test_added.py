@@ -312,3 +312,56 @@ def test_tokens_in_texts_that_are_stripped(
         prepender.truncate(n // 2)
         assert appender.count == count(text[: n // 2]), ascii(text)
         assert prepender.count == count(text[n - n // 2 :]), ascii(text)
+
+
+def count_unless_stripped_twice(tokenizer: Any, text: str) -> int | None:
+    """Count tokens; None where `tokenizers` panics, at blanks that two tokens strip."""
+    try:
+        return len(tokenizer.encode(text, add_special_tokens=False).ids)
+    except BaseException as error:
+        if type(error).__name__ != "PanicException":
+            raise
+        return None
+
+
+@pytest.mark.parametrize("kind", ["WordPiece", "Unigram"])
+@pytest.mark.parametrize("splitter", ["at a", "first", "none"])
+def test_tokens_across_an_end_that_is_settled(
+    kind: str, splitter: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of tokens that strip blanks, some with blanks in them, no place inside a word is apart."""
+    settle_at_once(monkeypatch)
+    pre = tokenizers.pre_tokenizers
+    splitters = {
+        "at a": pre.CharDelimiterSplit("a"),
+        "first": pre.Metaspace(prepend_scheme="first"),
+        "none": pre.Metaspace(prepend_scheme="never", split=False),
+    }
+    for seed in range(25):
+        rng = random.Random(f"{kind} {splitter} {seed}")
+        pieces = ["b", "x", "ax", "bb", "xbx", "\u2581", "\u2581b"]
+        if kind == "WordPiece":
+            vocab = {text: at for at, text in enumerate(["[UNK]", *pieces, "##b", "##xb"])}
+            model = tokenizers.models.WordPiece(
+                vocab, unk_token="[UNK]", max_input_chars_per_word=rng.choice((1, 2, 4))
+            )
+        else:
+            rows = [("<unk>", 0.0), *((text, rng.choice((-1.0, -2.0, -2.5))) for text in pieces)]
+            model = tokenizers.models.Unigram(rows, 0)
+        tokenizer = tokenizers.Tokenizer(model)
+        tokenizer.pre_tokenizer = splitters[splitter]
+        tokenizer.add_tokens(
+            [
+                AddedToken("".join(rng.choices("abx ", k=n)), normalized=False, **flags)
+                for n, flags in zip(rng.sample(range(1, 9), 4), (*FLAGS, {}), strict=True)
+            ]
+        )
+        contents = [token.content for token in tokenizer.get_added_tokens_decoder().values()]
+        encoding = cutline.Encoding.from_tokenizers(tokenizer)
+        parts = [*contents, *(one[1:] for one in contents), *(one[:-1] for one in contents)]
+        text = "".join(rng.choices([*parts, "xxxxx", "bx", "a"], k=20))
+        prepender = encoding.prepender()
+        for at in range(len(text) - 1, -1, -1):
+            prepender.prepend(text[at])
+            if (want := count_unless_stripped_twice(tokenizer, text[at:])) is not None:
+                assert prepender.count == want, (seed, text[at:])

@@ -19,6 +19,7 @@ DECODERS = {
     "no steps": lambda: decoders.Sequence([]),
     "word pieces": lambda: decoders.WordPiece(cleanup=False),
     "word pieces, cleaned up": lambda: decoders.WordPiece(),
+    "word pieces without prefix": lambda: decoders.WordPiece("", cleanup=False),
     "metaspace": lambda: decoders.Metaspace(),
     "metaspace, never": lambda: decoders.Metaspace(prepend_scheme="never"),
 }

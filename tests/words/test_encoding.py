@@ -2,7 +2,7 @@
 
 import pickle
 import random
-from itertools import pairwise
+from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +44,25 @@ def test_ids_and_counts_are_those_of_tokenizers(kind: str, name: str, tmp_path: 
         if expected:
             assert encoding.count_till_limit(text, len(expected) - 1) is None
     assert encoding.count_batch(texts).tolist() == [len(ids(oracle, text)) for text in texts]
+
+
+@pytest.mark.parametrize("prefix", ["##", "#", "\u2581"])
+@pytest.mark.parametrize("replacement", ["#", "\u2581"])
+@pytest.mark.parametrize("scheme", ["always", "first", "never"])
+def test_a_prefix_may_have_what_stands_for_a_blank(
+    prefix: str, replacement: str, scheme: str
+) -> None:
+    pieces = ["[UNK]", "$", "a", "#", "b", "\u2581", "#a", "##"]
+    vocab = {text: at for at, text in enumerate([*pieces, f"{prefix}a", f"{prefix}#", prefix])}
+    model = tokenizers.models.WordPiece(
+        vocab, unk_token="[UNK]", continuing_subword_prefix=prefix, max_input_chars_per_word=9
+    )
+    oracle = tokenizers.Tokenizer(model)
+    oracle.pre_tokenizer = tokenizers.pre_tokenizers.Metaspace(replacement, scheme)
+    encoding = cutline.Encoding.from_tokenizers(oracle)
+    for text in map("".join, product("$a# \u2581", repeat=4)):
+        assert encoding.encode_ordinary(text) == ids(oracle, text), text
+        assert encoding.intervals(text).count(1, 4) == len(ids(oracle, text[1:]))
 
 
 @pytest.mark.parametrize("name", CONFIGURATIONS)

@@ -111,6 +111,40 @@ def test_of_a_line_that_is_there_twice_the_last_counts(tmp_path: Path) -> None:
     assert b"" not in spec.vocabulary.to_ranks()
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n", " \n", "\u3000\x85\n"])
+def test_white_space_at_the_end_of_a_line_is_no_part_of_a_token(end: str, tmp_path: Path) -> None:
+    path = tmp_path / "vocab.txt"
+    path.write_bytes(end.join([*LINES, ""]).encode())
+    oracle = tokenizers.Tokenizer(
+        tokenizers.models.WordPiece.from_file(str(path), unk_token="[UNK]")
+    )
+    oracle.pre_tokenizer = tokenizers.pre_tokenizers.BertPreTokenizer()
+    text = "the unable a theing, 世"
+    assert cutline.load(path).encode(text) == oracle.encode(text, add_special_tokens=False).ids
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        {"additional_special_tokens": ["a", {"content": "the"}]},
+        {"extra_special_tokens": {"first": "a", "second": "the"}},
+    ],
+)
+def test_more_special_tokens_are_read_beside_a_vocab_txt(
+    config: dict[str, Any], tmp_path: Path
+) -> None:
+    encoding = cutline.load(vocab_txt(tmp_path, LINES, **config))
+    assert {"a", "the"} < encoding.special_tokens_set
+    assert encoding.encode("unthea", allowed_special="all") == [
+        *map(LINES.index, ("un", "the", "a"))
+    ]
+    key, texts = next(iter(config.items()))
+    named = [*texts, "<x>"] if isinstance(texts, list) else texts | {"third": "<x>"}
+    for more, said in ((named, "<x>.*save_pretrained"), ([7], r"\[7\] instead of tokens")):
+        with pytest.raises(VocabularyError, match=rf"tokenizer_config\.json.*{said}"):
+            cutline.load(vocab_txt(tmp_path, LINES, **{key: more}))
+
+
 def test_names_of_special_tokens_are_read_beside_a_vocab_txt(tmp_path: Path) -> None:
     lines = ["<unk>", "<s>", "</s>", "a"]
     config = {"unk_token": {"content": "<unk>"}, "cls_token": "<s>", "sep_token": "</s>"}
@@ -208,6 +242,34 @@ def test_a_unigram_token_that_is_there_twice_has_its_last_place(tmp_path: Path) 
     encoding = cutline.load(tmp_path / "tokenizer.json")
     for text in ("a", "ab", "aab a b c"):
         assert encoding.encode(text) == oracle.encode(text, add_special_tokens=False).ids
+
+
+def number(rng: random.Random) -> str:
+    """A score as a file may have it, with more digits or another power of ten than most have."""
+    digits = "".join(rng.choices("0123456789", k=rng.randint(1, 25)))
+    match rng.randrange(4):
+        case 0:
+            return repr(-rng.random() * 10.0 ** rng.randint(-40, 30))
+        case 1:
+            return f"-{rng.randrange(100)}.{digits}e{rng.randint(-360, 300)}"
+        case 2:
+            return f"-0.{'0' * rng.randint(0, 30)}{digits}"
+        case _:
+            return f"-{rng.randrange(1, 10)}{digits}{rng.choice(('', '.5'))}"
+
+
+def test_scores_are_the_numbers_that_tokenizers_reads(tmp_path: Path) -> None:
+    """It scales digits by powers of ten that are rounded, too, and so rounds twice."""
+    rng = random.Random(3)
+    numbers = [number(rng) for _ in range(2_000)]
+    rows = ", ".join(f'["{at}", {one}]' for at, one in enumerate(numbers))
+    written = json.dumps(document()).replace('["a", -1.5]', rows)
+    path = tmp_path / "tokenizer.json"
+    path.write_text(written, encoding="utf-8")
+    vocab = json.loads(tokenizers.Tokenizer.from_str(written).to_str())["model"]["vocab"]
+    model = read(path, ..., None, None).model
+    assert isinstance(model, Unigram)
+    assert np.frombuffer(model.scores, dtype="<f8").tolist() == [score for _, score in vocab]
 
 
 def test_added_tokens_follow_the_last_place(tmp_path: Path) -> None:
@@ -450,6 +512,23 @@ REFUSED: dict[str, tuple[Change, str]] = {
             version="2.0", added_tokens=[{"id": 1, "content": "a", "single_word": True}]
         ),
         "single_word",
+    ),
+    "a newer added token that another one may strip": (
+        lambda content: content.update(
+            version="2.0",
+            added_tokens=[
+                {"id": 1, "content": "\u2581", "rstrip": True},
+                {"id": 4, "content": " a", "rstrip": False},
+            ],
+        ),
+        "another one strips white space",
+    ),
+    "letters replaced by a newer engine": (
+        lambda content: content.update(
+            version="2.0",
+            normalizer={"type": "Replace", "pattern": {"Regex": r"[\W_]"}, "content": "a"},
+        ),
+        r"another set for \\w",
     ),
     "no score": (model(vocab=[["a"]]), 'place 0, is \\["a"\\] instead of'),
     "an infinite score": (model(vocab=[["a", float("inf")]]), "a finite number"),

@@ -12,7 +12,7 @@ from cutline.cli.commands import command, run
 from cutline.cli.cutting import Cutting, chunking_options
 from cutline.cli.decoding import TextReader, reads_text
 from cutline.cli.failure import Failure
-from cutline.cli.finding import Selection, finds_files
+from cutline.cli.finding import BEGINNINGS, Selection, finds_files
 from cutline.cli.inputs import Watch
 from cutline.cli.options import encoding_choice, input_output, jobs, output_format
 from cutline.cli.parallel import ahead, begun
@@ -145,6 +145,7 @@ def chunk(
         work=work if column is None else None,
         write=write,
         selection=selection,
+        begins=BEGINNINGS.get(form, b""),
         reader=reader,
         stream=stream,
         n_jobs=n_jobs,

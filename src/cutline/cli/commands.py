@@ -51,13 +51,15 @@ def run(
     work: Callable[[str, bytes], T] | None,
     write: Callable[[Named[T]], Iterator[str | bytes]],
     selection: Selection | None = None,
+    begins: bytes = b"",
     reader: TextReader | None = None,
     stream: Stream[T] | None = None,
     n_jobs: int = 1,
 ) -> None:
     """Read every file, apply `work` to its content, and output the results with `write`.
 
-    With `selection`, names may also be folders and patterns. With `stream`, it processes large
+    With `selection`, names may also be folders and patterns, in which the output file is skipped,
+    if it `begins` like one that was written before. With `stream`, it processes large
     files, or without `work` all. With several jobs, `work` processes several files at a time.
     """
     # Rows on the same terminal would break up a progress bar.
@@ -67,7 +69,7 @@ def run(
         files or ([STDIN] if names is None else []),
         names or (),
         may_show_progress=may_show_progress,
-        finder=Finder(selection, output) if selection else None,
+        finder=Finder(selection, output, begins) if selection else None,
         reader=reader,
     )
     with warnings.catch_warnings(), open_output(output) as sink:

@@ -9,7 +9,7 @@ import click
 
 from cutline.cli.commands import command, run
 from cutline.cli.decoding import TextReader, reads_text
-from cutline.cli.finding import Selection, finds_files
+from cutline.cli.finding import BEGINNINGS, Selection, finds_files
 from cutline.cli.inputs import Watch, shown_name
 from cutline.cli.options import encoding_choice, input_output, jobs, output_format
 from cutline.cli.records import Rows, column_option
@@ -117,6 +117,7 @@ def count(
         work=work if column is None else None,
         write=write,
         selection=selection,
+        begins=BEGINNINGS.get(form, b""),
         reader=reader,
         stream=None if column is None else stream,
         n_jobs=n_jobs,

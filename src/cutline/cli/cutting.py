@@ -17,7 +17,14 @@ if TYPE_CHECKING:
     from cutline.chunks import ChunkSize
     from cutline.template import Template
 
-__all__ = ["BARRIERS", "Cutting", "chunking_options", "grid_options"]
+__all__ = [
+    "BARRIERS",
+    "Cutting",
+    "chunk_size_of",
+    "chunking_options",
+    "grid_options",
+    "size_for",
+]
 
 BARRIERS: Final = (
     *(f"heading {level}" for level in range(1, 7)),
@@ -98,13 +105,8 @@ class Cutting:
         Raises:
             click.UsageError: it is "model", whose limit is not known or leaves no room.
         """
-        from cutline.chunks import size_for
-
-        try:
-            sent = self.template is not None
-            return replace(self, chunk_size=size_for(encoding, self.chunk_size, sent))
-        except ValueError as error:
-            raise click.UsageError(str(error).replace("chunk_size=", "--chunk-size ")) from error
+        sent = self.template is not None
+        return replace(self, chunk_size=size_for(encoding, self.chunk_size, sent=sent))
 
     @property
     def keywords(self) -> dict[str, Any]:
@@ -116,12 +118,26 @@ class Cutting:
         return {name: value for name, value in chosen.items() if value is not None}
 
 
-def _chunk_size(ctx: click.Context, param: click.Parameter, value: str) -> "ChunkSize":
+def chunk_size_of(ctx: click.Context, param: click.Parameter, value: str) -> "ChunkSize":
     """Convert what --chunk-size got: a number of tokens, or "model"."""
     if value == "model":
         return "model"
     size: int = click.IntRange(min=1)(value, param, ctx)
     return size
+
+
+def size_for(encoding: "Encoding", chunk_size: "ChunkSize", *, sent: bool) -> int:
+    """Return a chunk size as a number; see `chunks.size_for`.
+
+    Raises:
+        click.UsageError: it is "model", whose limit is not known or leaves no room.
+    """
+    from cutline import chunks
+
+    try:
+        return chunks.size_for(encoding, chunk_size, sent)
+    except ValueError as error:
+        raise click.UsageError(str(error).replace("chunk_size=", "--chunk-size ")) from error
 
 
 def _several(convert: Callable[..., Any]) -> Callable[..., list[Any]]:
@@ -147,7 +163,7 @@ _SIZES = [
     click.option(
         "--chunk-size",
         metavar="TOKENS",
-        callback=_chunk_size,
+        callback=chunk_size_of,
         default="512",
         help="Maximum tokens of a chunk, overlap included; or `model`: what the model of "
         "--encoding reads, less its special tokens.",
@@ -172,7 +188,7 @@ _GRID = [
     click.option(
         "--chunk-size",
         metavar="TOKENS,...",
-        callback=_several(lambda value, param, ctx: _chunk_size(ctx, param, value)),
+        callback=_several(lambda value, param, ctx: chunk_size_of(ctx, param, value)),
         default="128,256,512",
         help="Maximum tokens of a chunk, one or more numbers, or `model`.",
     ),

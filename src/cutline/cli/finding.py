@@ -21,11 +21,15 @@ from cutline.cli.streams import STDIN, binary_stream
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
 
-__all__ = ["Finder", "Selection", "finds_files", "names_in"]
+__all__ = ["BEGINNINGS", "Finder", "Selection", "finds_files", "names_in"]
+
+BEGINNINGS: Final = {"jsonl": b'{"file": ', "parquet": b"PAR1"}
+"""What the output of `chunk` and `count` begins with, by --format; of others nothing is known."""
 
 # Why a link leads nowhere: what it names is missing, or it leads to itself.
 _TO_NOTHING: Final = frozenset({ENOENT, ENOTDIR, ELOOP})
 
+_STDIN_DESCRIPTOR: Final = 0
 _STDOUT_DESCRIPTOR: Final = 1
 
 # What pathspec calls the part of a match that is the end of a folder's name.
@@ -79,33 +83,33 @@ class Finder:
         selection: which of them.
         output: the output file, which is never one of them; nor is the one that standard output
             is sent to.
+        begins: what an earlier output of the same kind begins with; a file that does not is none.
 
     Attributes:
         unread: the names and folders that give no file, with the reason.
     """
 
-    def __init__(self, selection: Selection, output: str) -> None:
+    def __init__(self, selection: Selection, output: str, begins: bytes = b"") -> None:
         self._included = _spec(selection.include) if selection.include else None
         self._excluded = _spec(selection.exclude) if selection.exclude else None
         self._reads_ignored = selection.reads_ignored
         self._output = output
+        self._begins = begins
         self.unread: list[tuple[str, OSError]] = []
 
     def files_of(self, name: str) -> Iterator[str]:
         """Yield the files of a name, sorted.
 
         Raises:
-            Failure: it is that of the output file.
+            Failure: it is that of the output file, which would be lost.
         """
-        if name == STDIN:
-            yield name
         # Not pathlib's, which raise where a folder may not be entered or a name is too long.
-        elif os.path.isdir(name):  # noqa: PTH112
+        if name != STDIN and os.path.isdir(name):  # noqa: PTH112
             ignored = _Ignored() if self._reads_ignored else _Ignored.above(name)
             n_unread = len(self.unread)
             found = self._files_in(name, "", ignored)
             yield from self._unless_none(name, found, "no file in this folder", n_unread)
-        elif not os.path.exists(name) and glob.has_magic(name):  # noqa: PTH110
+        elif name != STDIN and not os.path.exists(name) and glob.has_magic(name):  # noqa: PTH110
             n_unread = len(self.unread)
             # Regular files only: a named pipe would block.
             found = (
@@ -114,23 +118,29 @@ class Finder:
                 if self._takes(os.path.normpath(path).replace(os.sep, "/")) and self._is_file(path)
             )
             yield from self._unless_none(name, found, "no file matches this pattern", n_unread)
+        elif not self._is_output(name):
+            yield name  # a file; one that is missing is reported when read
+        elif self._output != STDOUT:
+            # Not among those that are left out: the results of others would replace it.
+            raise _lost(name)
         else:
-            # A file; one that is missing is reported when read.
-            if self._output != STDOUT and os.path.isfile(name) and self._is_output(name):  # noqa: PTH113
-                # Not among those that are left out: the results of others would replace it.
-                shown = click.format_filename(name)
-                raise Failure(f"{shown}: is the file of --output, too, and would be lost")
-            yield name
+            self.unread.append((name, OSError(0, "it is standard output, too")))
 
     def _unless_none(
         self, name: str, found: Iterator[str], problem: str, n_unread: int
     ) -> Iterator[str]:
-        """Yield files but for the output; without any, and no other problem, note this one."""
+        """Yield files but for the output; without any, and no other problem, note this one.
+
+        Raises:
+            Failure: the output is a file that no run has written.
+        """
         has_any = False
         for path in found:
             if not self._is_output(path):
                 has_any = True
                 yield path
+            elif self._output != STDOUT and not self._may_replace(path):
+                raise _lost(path)
         if not has_any and len(self.unread) == n_unread:
             self.unread.append((name, FileNotFoundError(0, problem)))
 
@@ -176,11 +186,19 @@ class Finder:
             return False
 
     def _is_output(self, path: str) -> bool:
+        """Return whether a path, or standard input, is the file that is written."""
         output = _STDOUT_DESCRIPTOR if self._output == STDOUT else self._output
         try:
-            return os.path.samefile(path, output)  # noqa: PTH121 (either may be missing)
-        except OSError:
+            found = os.stat(_STDIN_DESCRIPTOR if path == STDIN else path)  # noqa: PTH116
+            is_same = os.path.samestat(found, os.stat(output))  # noqa: PTH116
+        except OSError:  # either may be missing
             return False
+        return is_same and stat.S_ISREG(found.st_mode)
+
+    def _may_replace(self, path: str) -> bool:
+        with Path(path).open("rb") as file:
+            begun = file.read(len(self._begins))
+        return begun in (b"", self._begins)
 
     def _takes(self, path: str) -> bool:
         return not self._is_excluded(path) and (
@@ -189,6 +207,11 @@ class Finder:
 
     def _is_excluded(self, path: str) -> bool:
         return self._excluded is not None and self._excluded.match_file(path)
+
+
+def _lost(name: str) -> Failure:
+    shown = "standard input" if name == STDIN else click.format_filename(name)
+    return Failure(f"{shown}: is the file of --output, too, and would be lost")
 
 
 def _matching(pattern: str) -> set[str]:

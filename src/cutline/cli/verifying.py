@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from cutline.cli.commands import command, run
+from cutline.cli.cutting import chunk_size_of, size_for
 from cutline.cli.decoding import InputError, TextReader, reads_text
 from cutline.cli.failure import message_of
 from cutline.cli.inputs import Watch, shown_name
@@ -22,6 +23,7 @@ from cutline.errors import CutlineError
 
 if TYPE_CHECKING:
     from cutline import Encoding, Report
+    from cutline.chunks import ChunkSize
     from cutline.template import Template
     from cutline.training.rows import Row
 
@@ -39,7 +41,12 @@ _NO_CHUNKS: tuple[int | None, Iterator[dict[str, Any]]] = (None, iter(()))
     "cutline verify -e cl100k_base --chunk-size 500 --source book.txt others.jsonl",
     "cutline verify --column body --chunk-size 256 chunks.jsonl",
 )
-@click.option("--chunk-size", metavar="TOKENS", type=click.IntRange(min=1), help="The budget.")
+@click.option(
+    "--chunk-size",
+    metavar="TOKENS",
+    callback=lambda *given: given[-1] and chunk_size_of(*given),
+    help="The budget; or `model`, as for `cutline chunk`.",
+)
 @click.option(
     "--sizes",
     metavar="N,N,...",
@@ -72,7 +79,7 @@ def verify(
     output: str,
     reader: TextReader,
     encoding: "Encoding",
-    chunk_size: int | None,
+    chunk_size: "ChunkSize | None",
     sizes: tuple[int, ...],
     overlap: int,
     strip: bool,
@@ -99,20 +106,21 @@ def verify(
         raise click.UsageError("pass either --chunk-size or --sizes")
     if sizes and (overlap or strip):
         raise click.UsageError("--sizes is for chunks without --overlap and --strip")
+    budget = chunk_size and size_for(encoding, chunk_size, sent=template is not None)
     is_right = True
 
     def check(text: str, given: Given, place: str, template: "Template | None") -> Reports:
         options: dict[str, Any] = {
             "encoding": encoding, "template": template, "also_fits": also_fits,
         }  # fmt: skip
-        if chunk_size is None:
+        if budget is None:
             levels = _levels(given, len(sizes))
             for level, report in enumerate(verify_levels(text, levels, sizes=sizes, **options)):
                 yield f"{place}, level {level}", report
         elif given and "level" in given[0]:
             raise click.UsageError("these rows have levels: pass their --sizes")
         else:
-            options |= {"chunk_size": chunk_size, "chunk_overlap": overlap, "strip": strip}
+            options |= {"chunk_size": budget, "chunk_overlap": overlap, "strip": strip}
             yield place, report_on(text, given, **options)
 
     def check_file(file: object, chunks: Iterator[dict[str, Any]], watch: Watch) -> Checked:

@@ -179,7 +179,7 @@ def _counts(limits: Sequence[Framed], text: str) -> Budgets:
 def _check_marker(marker: str, limits: Sequence[Framed]) -> None:
     for place, (measure, most, *_) in enumerate(limits):
         if (tokens := measure.count(marker)) > most:
-            has, budget = ("tokens", f"max_tokens={most}")
+            has, budget = "token" if tokens == 1 else "tokens", f"max_tokens={most}"
             if place:
                 from cutline.counting.limits import unit_of
 

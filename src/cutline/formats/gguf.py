@@ -45,6 +45,7 @@ _SCALARS: Final = {
 _SIZES: Final = {"B": 1, "b": 1, "H": 2, "h": 2, "I": 4, "i": 4, "f": 4, "?": 1, "Q": 8, "q": 8,
                  "d": 8}  # fmt: skip
 _MARK: Final = "\u2581"
+_ADDED: Final = (PieceType.CONTROL, PieceType.UNKNOWN, PieceType.USER_DEFINED)
 _FIRST_BYTES: Final = 1 << 25  # nearly always enough
 _MAX_ARRAY: Final = MAX_TOKEN_COUNT
 
@@ -216,12 +217,13 @@ def _are_finite(scores: list[Any]) -> bool:
 
 def _word_piece(fields: Part, name: str, source: str) -> TokenizerSpec:
     """Read WordPiece: the tokens that begin a word have U+2581 here, and the others no mark."""
-    rows = zip(fields["tokens"], fields["token_type"], strict=True)
-    written = [_as_bert(text, kind == PieceType.CONTROL) for text, kind in rows]
+    rows = [*zip(fields["tokens"], fields["token_type"], strict=True)]
+    written = [_as_bert(text, kind) for text, kind in rows]
     ids = {text: number for number, text in enumerate(written)}
     if len(ids) < len(written):
         raise VocabularyError(f"{source} has a token twice: {WRAP_HINT}")
-    capital = next((one for one in ids if one != one.lower() and not _is_bracketed(one)), None)
+    plain = (text for text, (_, kind) in zip(written, rows, strict=True) if kind not in _ADDED)
+    capital = next((one for one in plain if one != one.lower() and not _is_bracketed(one)), None)
     if capital is not None:
         why = "and the file does not say whether texts are lowercased before"
         raise VocabularyError(f"{source} has tokens with capitals, {capital!r}, {why}: {WRAP_HINT}")
@@ -229,12 +231,15 @@ def _word_piece(fields: Part, name: str, source: str) -> TokenizerSpec:
     for role in ("unk", "sep", "cls"):
         if roles[role] not in ids:
             raise VocabularyError(f"{source} has no token {roles[role]!r}, which BERT needs")
-    return spec_of(bert_document(ids, roles), name, source)
+    added = [*_added({**fields, "tokens": written})]
+    return spec_of(bert_document(ids, roles, added), name, source)
 
 
-def _as_bert(text: str, is_control: bool) -> str:
+def _as_bert(text: str, kind: int) -> str:
     """Write a token as BERT's vocab.txt does."""
-    if is_control or (_is_bracketed(text) and not text.startswith(_MARK)):
+    if kind in _ADDED:  # marked like the others, but for those in brackets
+        return text.removeprefix(_MARK)
+    if _is_bracketed(text) and not text.startswith(_MARK):
         return text
     if text.startswith(_MARK) and text != _MARK:
         return text.removeprefix(_MARK)
@@ -256,9 +261,8 @@ def _ids(fields: Part, source: str) -> dict[str, int]:
 
 
 def _added(fields: Part) -> Iterator[Part]:
-    found = (PieceType.CONTROL, PieceType.UNKNOWN, PieceType.USER_DEFINED)
     for number, (text, kind) in enumerate(zip(fields["tokens"], fields["token_type"], strict=True)):
-        if kind in found and text:
+        if kind in _ADDED and text:
             special = kind != PieceType.USER_DEFINED
             yield {"id": number, "content": text, "special": special}
 

@@ -44,7 +44,8 @@ __all__ = [
 GPT2_REGEX: Final = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
 """The built-in split pattern of the pre-tokenizer ByteLevel."""
 
-_MOST_SCALED: Final = 22  # powers of ten up to it are exact
+_MOST_SCALED: Final = 308  # the greatest power of ten that a float holds
+_SURE_DIGITS: Final = 19  # with one more they may need more than 64 bits
 _VOCAB_NAME: Final = "vocab.json"
 _MERGES_NAME: Final = "merges.txt"
 _BYTE_LEVEL: Final = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True}
@@ -269,17 +270,33 @@ def _checked_texts(arena: bytes, lengths: NDArray[np.uint32]) -> Texts:
 def float_of_serde(text: str) -> float:
     """Read a number as `tokenizers` does, to the last bit: by it, equal scores of Unigram differ.
 
-    Its JSON library turns the digits into one integer and scales that, which rounds twice.
+    Its JSON library turns the digits into one integer and scales that, which rounds twice; digits
+    that an integer of 64 bits does not hold are dropped.
     """
     digits, _, exponent = text.lower().partition("e")
     whole, _, fraction = digits.lstrip("-").partition(".")
-    while (significand := int(whole + fraction)) >= 1 << 64 and fraction:
-        fraction = fraction[:-1]  # it drops what an integer of 64 bits does not hold
-    scale = int(exponent or 0) - len(fraction)
-    if abs(scale) > _MOST_SCALED:
-        return float(text)
-    value = significand / 10.0**-scale if scale < 0 else significand * 10.0**scale
+    significand, n_whole = _significand(0, whole)
+    significand, n_fraction = _significand(significand, fraction)
+    value, scale = float(significand), int(exponent or 0) + len(whole) - n_whole - n_fraction
+    while scale < -_MOST_SCALED and value:
+        value /= 1e308
+        scale += _MOST_SCALED
+    if value:
+        power = float(f"1e{abs(scale)}")  # as it is written: 10.0**23 is another number
+        value = value / power if scale < 0 else value * power
     return -value if text.startswith("-") else value
+
+
+def _significand(begun: int, digits: str) -> tuple[int, int]:
+    """Add digits to an integer of 64 bits while they fit; also returns how many did."""
+    if begun < 10 and len(digits) < _SURE_DIGITS:
+        return begun * 10 ** len(digits) + int(digits or 0), len(digits)
+    for place, digit in enumerate(digits):
+        longer = 10 * begun + int(digit)
+        if longer >= 1 << 64:
+            return begun, place
+        begun = longer
+    return begun, len(digits)
 
 
 def ids_by_text(spec: TokenizerSpec) -> dict[str, int]:

@@ -12,7 +12,7 @@ from cutline.formats.closed_pattern import closed_pattern
 from cutline.formats.merges import MergeModel
 from cutline.formats.stages import make_steps
 from cutline.formats.tokenizer_json import Part, TokenizerJson, refused
-from cutline.normalizing import Lead, Prepend, Replace, Step, Unknown
+from cutline.normalizing import Lead, Prepend, Replace, Step, Unknown, normalize
 from cutline.spec import AddedToken, TokenizerSpec
 from cutline.words.first_word import found_in_first, keeps_start
 
@@ -88,7 +88,7 @@ def make_character_spec(parsed: TokenizerJson, name: str, source: str) -> Tokeni
         parsed.model,
         parsed.added_tokens,
         prepared.steps,
-        drops_blank=_drops_blank(parsed.decoders, source),
+        drops_blank=_drops_blank(parsed, source),
         splits_blanks=prepared.splits,
         has_prefix=prepared.prefix_space,
     )
@@ -170,7 +170,7 @@ def _prepare(parsed: TokenizerJson, source: str) -> _Preparation:
     steps = make_steps(parsed.normalizers[: -1 if is_led_twice else None], source)
     replaces = _FROM_BLANK in steps
     for token in parsed.added_tokens:
-        _check_added(token, replaces, source)
+        _check_added(token, steps, source)
     if replaces and steps[-1] != _FROM_BLANK:
         why = "after blanks are replaced, nothing else may be done"
         raise refused(source, "normalizer", list(parsed.normalizers), why)
@@ -218,15 +218,17 @@ def _is_led_twice(parsed: TokenizerJson) -> bool:
     )
 
 
-def _check_added(token: AddedToken, replaces: bool, source: str) -> None:
+def _check_added(token: AddedToken, steps: Sequence[Step], source: str) -> None:
     """Refuse added tokens that are searched for in text with U+2581, where it matters."""
     if not token.normalized:
         return
+    replaces = _FROM_BLANK in steps
     looks_around = token.lstrip or token.rstrip or token.single_word
     if looks_around and (replaces or not token.special):
         why = "in normalized text it would strip blanks, or look at words"
         raise refused(source, "added token", token.content, why)
-    if not replaces and (BLANK in token.content or " " in token.content):
+    written = {*token.content, *normalize(token.content, steps)}
+    if not replaces and not written.isdisjoint({BLANK, " "}):
         why = "here U+2581 and blanks are the same"
         raise refused(source, "added token", token.content, why)
 
@@ -262,15 +264,15 @@ def _with_blanks(steps: Sequence[Step]) -> tuple[Step, ...]:
     return (*before, _TO_BLANK)
 
 
-def _drops_blank(decoders: Sequence[Part], source: str) -> bool:
+def _drops_blank(parsed: TokenizerJson, source: str) -> bool:
     """Read the decoder: whether it drops a blank at the start."""
-    drops = is_fused = False
-    for decoder in decoders:
+    drops = is_fused = has_blanks = has_bytes = False
+    for decoder in parsed.decoders:
         match decoder:
             case {"type": "Replace", "pattern": {"String": "\u2581"}, "content": " "}:
-                pass
+                has_blanks = True
             case {"type": "ByteFallback"}:
-                pass
+                has_bytes = has_bytes or not is_fused
             case {"type": "Fuse"}:
                 is_fused = True
             case {"type": "Strip", "content": " ", "start": 0 | 1 as start, "stop": 0}:
@@ -278,9 +280,13 @@ def _drops_blank(decoders: Sequence[Part], source: str) -> bool:
                     raise refused(source, "decoder", decoder, "it drops a blank of each token")
                 drops = drops or bool(start)
             case {"type": "Metaspace", "replacement": "\u2581"}:
+                has_blanks = True
                 drops = _scheme(decoder, source) != "never"
                 if drops and is_fused:
                     raise refused(source, "decoder", decoder, "after Fuse it drops all blanks")
             case _:
                 raise refused(source, "decoder", decoder, "it is not known to undo the encoding")
+    if parsed.decoders and not (has_blanks and (has_bytes or not parsed.model.byte_fallback)):
+        why = "it writes U+2581, or the names of bytes, as they are"
+        raise refused(source, "decoder", list(parsed.decoders), why)
     return drops

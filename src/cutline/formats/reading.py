@@ -49,6 +49,7 @@ TOKENIZER_FILES: Final = (
 """The files in which a model's folder has its tokenizer, the most complete first."""
 
 _RANK_LINE: Final = re.compile(rb"[\w+/=]+ \d")
+_MAYBE_RANKS: Final = re.compile(rb"\s*[\w+/=]+( \d|\Z)")  # the token may go on
 _LFS_POINTER: Final = b"version https://git-lfs.github.com/"
 _PACKED: Final = (b"\x1f\x8b", b"PK\x03\x04", b"\x28\xb5\x2f\xfd")  # gzip, zip, zstd
 
@@ -111,6 +112,10 @@ def read(
             _check_nothing_is_added(spec, path)
         return checked(spec, str(path), is_done=False)
     if isinstance(pat_str, EllipsisType):
+        if start and file_format == "tiktoken" and not _MAYBE_RANKS.match(start):
+            raise VocabularyError(
+                f"{path} is no tokenizer's file, by its name or by what it begins with"
+            )
         raise TypeError(
             f"{path} does not contain the split pattern: pass pat_str=, or pat_str=None for an "
             "encoding that does not split"

@@ -107,9 +107,7 @@ def spec_of_pieces(
     if len({piece.text for piece in found}) < len(found):
         raise VocabularyError(f"{source} has pieces that occur twice: {WRAP_HINT}")
     model = MergeModel(
-        TokenIds.of(
-            {piece.text: number for number, piece in by_id.items() if not _is_symbol(piece)}
-        ),
+        TokenIds.of({piece.text: number for number, piece in by_id.items() if _is_of_model(piece)}),
         Texts.of(_merges(found, source) if merges_pieces else []),
         ignore_merges=False,
         source=source,
@@ -128,6 +126,11 @@ def spec_of_pieces(
     spec = character_spec(name, model, tuple(added), steps, drops_blank=adds_prefix)
     assert spec.characters is not None
     return spec._replace(characters=spec.characters._replace(bare_symbols=True))
+
+
+def _is_of_model(piece: Piece) -> bool:
+    """Return whether text can be encoded to a piece by merging: to control pieces none is."""
+    return piece.kind != PieceType.CONTROL and not _is_symbol(piece)
 
 
 def _is_symbol(piece: Piece) -> bool:
@@ -153,6 +156,9 @@ def _check_settings(
         "remove_extra_whitespaces": bool(normalizer.get(_REMOVES_BLANKS, 1)),
         "blanks that are not written U+2581": not normalizer.get(_ESCAPES_BLANKS, 1),
         "pieces that are unused": any(piece.kind == PieceType.UNUSED for piece in pieces),
+        "an unknown piece of one character, which a text may have": any(
+            piece.kind == PieceType.UNKNOWN and len(piece.text) == 1 for piece in pieces
+        ),
         "pieces of an unknown type": not {piece.kind for piece in pieces} <= set(PieceType),
     }
     hint = _UNIGRAM_HINT if kind == _UNIGRAM else ""

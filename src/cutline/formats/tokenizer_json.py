@@ -8,6 +8,7 @@ Only byte-level BPE is supported; files of other models are refused here, with a
 """
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -15,6 +16,7 @@ from typing import Any, Final
 from cutline.errors import VocabularyError
 from cutline.formats.merges import WRAP_HINT, MergeModel
 from cutline.formats.token_ids import Texts, TokenIds
+from cutline.normalizing import SPACE
 from cutline.spec import AddedToken
 from cutline.vocabulary.vocabulary import MAX_TOKEN_ID
 
@@ -41,9 +43,10 @@ Part = Mapping[str, Any]
 COMMENT: Final = "#version"
 """The package skips merges that begin with this, except those written as pairs."""
 
-_OTHER_DECODERS: Final = ("Metaspace", "WordPiece", "BPEDecoder", "ByteFallback", "CTC")
+_OF_BYTES: Final = ("ByteLevel", "Fuse")  # the second has nothing left to join
 _TO_BYTES: Final = {"type": "ByteLevel", "add_prefix_space": False, "use_regex": False}
 _TRIMMING: Final = ("ByteLevel", "RobertaProcessing")
+_HAS_WORD: Final = re.compile(r"\\[wW]")
 _FLAGS: Final = ("special", "normalized", "lstrip", "rstrip", "single_word")
 
 
@@ -132,7 +135,12 @@ def parts_before_model(document: Part, source: str) -> tuple[list[Part], list[Pa
     if is_newer(document):
         why = "single_word, which `tokenizers` 1 judges by what is left of the text"
         _refuse_added(document, "single_word", why, source)
+        _refuse_stripped(document, source)
     before = [*flat(document.get("normalizer"), "normalizers", source, "normalizer")]
+    for part in before if is_newer(document) else ():
+        match part:
+            case {"type": "Replace", "pattern": {"Regex": str() as one}} if _HAS_WORD.search(one):
+                raise refused(source, "normalizer", part, r"`tokenizers` 1 has another set for \w")
     splitters = [*flat(document.get("pre_tokenizer"), "pretokenizers", source, "pre_tokenizer")]
     if not before or before[-1]["type"] != "MetaspaceNormalizer":
         return before, splitters
@@ -149,6 +157,19 @@ def parts_before_model(document: Part, source: str) -> tuple[list[Part], list[Pa
     _refuse_added(document, "normalized", why, source)
     space = {"type": "Metaspace", "replacement": written, "prepend_scheme": scheme, "split": splits}
     return before, [*([{"type": "WhitespaceSplit"}] if drops else []), space]
+
+
+def _refuse_stripped(document: Part, source: str) -> None:
+    """Refuse added tokens that begin with white space where one strips what follows it.
+
+    For `tokenizers` 1 what a token strips is no part of the next one.
+    """
+    tokens = [one for one in document.get("added_tokens") or [] if isinstance(one, dict)]
+    if any(one.get("rstrip") for one in tokens):
+        for token in tokens:
+            if str(token.get("content"))[:1] in SPACE:
+                why = "another one strips white space after it"
+                raise refused(source, "added token", token["content"], why)
 
 
 def _refuse_added(document: Part, flag: str, why: str, source: str) -> None:
@@ -189,9 +210,10 @@ def check_byte_level(parsed: TokenizerJson, source: str) -> None:
     Raises:
         VocabularyError: names the decoder.
     """
+    types = [decoder["type"] for decoder in parsed.decoders]
     for decoder in parsed.decoders:
-        if decoder["type"] in _OTHER_DECODERS:
-            raise refused(source, "decoder", decoder)
+        if decoder["type"] not in _OF_BYTES or types[0] != "ByteLevel":
+            raise refused(source, "decoder", decoder, "tokens are letters for bytes")
 
 
 def checked_ids(part: Any, source: str) -> TokenIds:
@@ -245,6 +267,8 @@ def flat(part: Any, members: str, source: str, place: str) -> Iterator[Part]:
 
 
 def _parse_model(part: Any, source: str) -> MergeModel:
+    if part is None:
+        raise VocabularyError(f"{source}: it has no model, so it is no tokenizer.json")
     if not isinstance(part, dict):
         raise refused(source, "model", part)
     # Older files have no type.

@@ -9,6 +9,7 @@ from typing import Any, Final
 from cutline.errors import VocabularyError
 from cutline.formats.bounded import check_count, read_bounded
 from cutline.formats.tokenizer_json import Part, shown
+from cutline.normalizing import SPACE
 
 __all__ = [
     "ADDED_NAME",
@@ -69,7 +70,8 @@ def read_vocab_txt(path: Path) -> Part:
         lines = io.StringIO(read_bounded(path, b"\n").decode(), newline=None)
     except UnicodeDecodeError as error:
         raise VocabularyError(f"{path} is not UTF-8: {error}") from None
-    ids = {line.removesuffix("\n"): place for place, line in enumerate(lines)}
+    # `tokenizers` cuts off white space, which no token ends in.
+    ids = {line.rstrip(SPACE): place for place, line in enumerate(lines)}
     check_count(len(ids), "tokens", str(path))
     names = {role: _token(config, role, path) for role in _ROLES}
     for role in _NEEDED:
@@ -163,13 +165,31 @@ def _check_class(config: Part, path: Path) -> None:
 def _added_tokens(config: Part, ids: Mapping[str, int], path: Path) -> list[Part]:
     """Read the tokens that were added to those of the file."""
     found = _described(config, path)
-    known = {*ids, *(token["content"] for token in found)}
-    if unknown := [text for text in _config(path.with_name(ADDED_NAME)) if text not in known]:
-        raise VocabularyError(
-            f"{path.with_name(ADDED_NAME)} has {unknown[0]!r}, but not how it is to be found in a "
-            f"text: {CONVERT_HINT}"
-        )
-    return found
+    described = {token["content"] for token in found}
+    more = _more_special(config, path)
+    for name, texts in ((CONFIG_NAME, more), (ADDED_NAME, [*_config(path.with_name(ADDED_NAME))])):
+        if unknown := [text for text in texts if text not in ids and text not in described]:
+            raise VocabularyError(
+                f"{path.with_name(name)} has {unknown[0]!r}, but not how it is to be found in a "
+                f"text: {CONVERT_HINT}"
+            )
+    own = dict.fromkeys(text for text in more if text not in described)
+    return [*found, *({"id": ids[text], "content": text, "special": True} for text in own)]
+
+
+def _more_special(config: Part, path: Path) -> list[str]:
+    """Return the special tokens that have no role, by their texts alone."""
+    texts: list[str] = []
+    for key in ("additional_special_tokens", "extra_special_tokens"):
+        value = config.get(key) or []
+        for one in value.values() if isinstance(value, dict) else value:
+            match one:
+                case (str() as text) | {"content": str() as text}:
+                    texts.append(text)
+                case _:
+                    where = path.with_name(CONFIG_NAME)
+                    raise VocabularyError(f"{where}: {key} is {shown(value)} instead of tokens")
+    return texts
 
 
 def added_beside(path: Path) -> list[str]:
@@ -178,8 +198,9 @@ def added_beside(path: Path) -> list[str]:
     Raises:
         VocabularyError: such a file is damaged.
     """
-    described = _described(_config(path.with_name(CONFIG_NAME)), path)
-    return [token["content"] for token in described] + [*_config(path.with_name(ADDED_NAME))]
+    config = _config(path.with_name(CONFIG_NAME))
+    texts = [token["content"] for token in _described(config, path)]
+    return [*texts, *_more_special(config, path), *_config(path.with_name(ADDED_NAME))]
 
 
 def _described(config: Part, path: Path) -> list[Part]:

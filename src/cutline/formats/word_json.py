@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cutline.errors import VocabularyError
+from cutline.formats.huggingface import float_of_serde
 from cutline.formats.one_class import OneClass, literal, read_class
 from cutline.formats.token_ids import Texts, TokenIds, TokenScores
 from cutline.formats.tokenizer_json import (
@@ -181,7 +182,7 @@ def _rows(vocab: Any, source: str) -> TokenScores:
         match row:
             case [str() as text, int() | float() as score] if abs(score) <= _GREATEST:
                 texts.append(text)
-                scores.append(float(score))
+                scores.append(score if isinstance(score, float) else float_of_serde(str(score)))
             case _:
                 raise VocabularyError(
                     f"{source}: vocab, place {place}, is {shown(row)} instead of a token and its "

@@ -41,6 +41,7 @@ from cutline.words.splitting import Metaspace
 
 __all__ = ["WordPipeline"]
 
+_META: Final = b"\xfd"  # what stands for the replacement of a blank
 _WHITE = 32  # the kernel's flag
 _SURROGATES: Final = range(0xD8, 0xE0)  # blocks of 256
 _UNKNOWN_PENALTY = 10.0  # as in sentencepiece and tokenizers
@@ -108,7 +109,8 @@ class WordPipeline(Pipeline):
         }
         arena, offsets = _with_meta(vocabulary, self._meta)
         if isinstance(model, WordPiece):
-            options["continuation"] = model.prefix.encode()
+            prefix = model.prefix.encode()
+            options["continuation"] = prefix.replace(self._meta, _META) if self._meta else prefix
             # No text is longer than the latter.
             options["most_characters"] = min(model.max_word_characters, maxsize)
             return arena, offsets, vocabulary.ids, model.unk_id, options
@@ -794,14 +796,14 @@ def _with_meta(vocabulary: Vocabulary, meta: bytes) -> tuple[bytes, NDArray[np.i
     """Return the arena and the offsets of tokens with a byte for what stands for a blank."""
     arena, offsets = vocabulary.arena, vocabulary.offsets.astype(np.int64)
     if len(meta) < 2 or meta not in arena:
-        return arena.replace(meta, b"\xfd") if meta else arena, offsets
+        return arena.replace(meta, _META) if meta else arena, offsets
     data = np.frombuffer(arena, dtype=np.uint8)
     found = np.zeros(len(data) + 1, dtype=np.int64)
     n_places = len(data) - len(meta) + 1
     parts = [data[at : at + n_places] == byte for at, byte in enumerate(meta)]
     np.cumsum(np.logical_and.reduce(parts), out=found[1 : n_places + 1])
     found[n_places + 1 :] = found[n_places]
-    return arena.replace(meta, b"\xfd"), offsets - (len(meta) - 1) * found[offsets]
+    return arena.replace(meta, _META), offsets - (len(meta) - 1) * found[offsets]
 
 
 class _Piece(NamedTuple):

@@ -161,7 +161,8 @@ class WordsAtEnd:
         )
         at = starts.start_from(pipeline.longest_token + 1)
         while 0 <= at < len(more):
-            if self._is_solid(more[at - 1]) and self._begins_anew(more, at):
+            is_apart = self._is_solid(more[at - 1]) and self._is_apart(more, at)
+            if is_apart and self._begins_anew(more, at):
                 # A token that begins before the text would end before the place.
                 if len(self._made_of(more[:at])) > pipeline.longest_token:
                     return at, at, ""
@@ -177,19 +178,43 @@ class WordsAtEnd:
         most = model.max_word_characters
         if most > _LONGEST_WORD:
             return None
-        place = next((at for at in range(_REACH, n) if self._begins_anew(text, at)), 0)
+        places = (at for at in range(_REACH, n) if self._begins_anew(text, at))
+        place = next((at for at in places if self._is_apart(text, at)), 0)
         end = place + most + 1
         while end < len(text) and not self._begins_anew(text, end):
             end += 1
         if not place or end >= len(text):
             return None
         filler = text[place:end]
-        if self._counts_texts and pipeline.finder_of_raw.may_find(filler):
-            return None  # there may be another at its end
+        if self._counts_texts and self._may_end_in(text, place, end):
+            return None
         found = pipeline.kernel.encode_with_spans(filler, self._is_normal)
         if found is None or found[1].tolist() != [[0, len(filler)]]:
             return None
         return (place, _REACH, filler) if len(self._made_of(filler)) > most else None
+
+    def _is_apart(self, text: str, place: int) -> bool:
+        """Return whether no added token lies across a place, whatever is around the text.
+
+        Nor may one end there that counts by what follows, or strips it.
+        """
+        tokens = self._pipeline.finder_of_raw.texts if self._counts_texts else {}
+        for written, token in tokens.items():
+            n = len(written)
+            for n_before in range(1, n + (token.single_word or token.rstrip)):
+                after = text[place : place + n - n_before]
+                before = text[max(0, place - n_before) : place]
+                if written.startswith(after, n_before) and written[:n_before].endswith(before):
+                    return False
+        return True
+
+    def _may_end_in(self, text: str, start: int, end: int) -> bool:
+        """Return whether an added token may end a word in a part of a text, or strip some of it."""
+        finder = self._pipeline.finder_of_raw
+        longest = max(map(len, finder.texts), default=0)
+        strips = any(one.lstrip or one.rstrip for one in finder.texts.values())
+        has_space = strips and not set(SPACE).isdisjoint(text[start:end])
+        return has_space or finder.may_find(text[start : end + max(longest - 1, 0)])
 
     def _is_solid(self, character: str) -> bool:
         """Return whether a character is no blank that is cut off at the end of a text."""

@@ -93,7 +93,8 @@ def shorten(
         draft = fullest(render, len(text), counting, max_tokens)
         if draft is not None:
             return Shortened(draft.text, counting.count(draft.text), tuple(draft.kept), name)
+    tokens = counting.count(marker)
     raise BudgetError(
-        f"the marker {marker!r} alone has {counting.count(marker)} tokens, more than "
+        f"the marker {marker!r} alone has {tokens} token{'s' * (tokens != 1)}, more than "
         f"max_tokens={max_tokens}: use a shorter one, or marker=''"
     )

@@ -55,7 +55,8 @@ def _writer_of(spec: TokenizerSpec, is_first: bool) -> Callable[[bytes], bytes]:
 def _word_piece(token: bytes, joiner: JoinWordPiece | None, is_first: bool) -> bytes:
     text = token.decode()
     if not is_first:
-        continues = joiner and joiner.prefix and text.startswith(joiner.prefix)
+        # An empty prefix, too: all tokens continue a word then.
+        continues = joiner and text.startswith(joiner.prefix)
         text = text.removeprefix(joiner.prefix) if joiner and continues else f" {text}"
     for old, new in _CLEANED if joiner and joiner.cleanup else ():
         text = text.replace(old, new)

@@ -5,6 +5,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from cutline.checks import checked_flag, checked_integer, need_several, plain_text
+from cutline.chunks import ChunkSize, size_for
 from cutline.counting.limits import AlsoFits, Limit, further_limits, unit_of
 from cutline.template import SENT_TOKENS, Template, need_template
 from cutline.verification.duck_typing import (
@@ -29,7 +30,7 @@ def verify(
     chunks: Iterable[Any],
     *,
     encoding: Tokenizer = "o200k_base",
-    chunk_size: int,
+    chunk_size: ChunkSize,
     chunk_overlap: int = 0,
     strip: bool = False,
     template: Template | None = None,
@@ -52,7 +53,7 @@ def verify(
         encoding: an `Encoding`, its name, a wrapped tokenizer, a function from text to number of
             tokens, or an object with `encode` (of tiktoken, tokenizers, transformers); no special
             tokens are added.
-        chunk_size: the budget.
+        chunk_size: the budget; "model" for what the encoding's model reads, as for chunkers.
         chunk_overlap: maximum number of tokens that a chunk shares with the text before it.
         strip: white space between chunks may be missing.
         template: what is sent for a chunk, as the chunker had it: that counts against the budget,
@@ -94,10 +95,11 @@ def verify(
     """
     text = plain_text(text)
     need_several(chunks, "chunks")
-    chunk_size = checked_integer(chunk_size, "chunk_size")
+    size = size_for(own_tokenizer(encoding), chunk_size, template is not None)
+    size = checked_integer(size, "chunk_size")
     chunk_overlap = checked_integer(chunk_overlap, "chunk_overlap")
-    if chunk_size < 1:
-        raise ValueError(f"chunk_size must be 1 or more tokens, got {chunk_size}")
+    if size < 1:
+        raise ValueError(f"chunk_size must be 1 or more tokens, got {size}")
     if chunk_overlap < 0:
         raise ValueError(f"chunk_overlap must be 0 or more tokens, got {chunk_overlap}")
     strip = checked_flag(strip, "strip")
@@ -118,7 +120,7 @@ def verify(
         tokens = count(chunk.text)
         made = sending.made(given[number], chunk, number, tokens)
         sent.append(made.tokens)
-        findings += _check_counts(number, chunk, tokens, made, chunk_size)
+        findings += _check_counts(number, chunk, tokens, made, size)
         for limit, counts in zip(limits, further, strict=True):
             counts.append(max(map(limit.measure.count, made.texts)))
             findings += _check_limit(number, chunk, counts[-1], limit)
@@ -141,7 +143,7 @@ def verify(
         findings=tuple(findings),
         chunk_count=len(read),
         text_length=len(text),
-        mean_fill=_mean_fill(sent, chunk_size),
+        mean_fill=_mean_fill(sent, size),
         most_tokens=max(sent, default=0),
         lost_characters=sum(end - start for start, end, _ in lost) - blanks,
         lost_white_space=blanks,

@@ -5,6 +5,7 @@ What is not plain JSON of the usual form is left to the standard library: then t
 Guarded by tests/kernels/test_json_model.py.
 """
 
+from libc.math cimport isfinite
 from libc.stdlib cimport free, malloc
 
 from cutline.kernels.base.late import numpy as np
@@ -16,7 +17,7 @@ from cutline.kernels.base.common cimport (
 cdef enum:
     MOST_DIGITS = 18        # any such number is an int64
     NO_DIGIT = 0xFF
-    MOST_SCALED = 22        # powers of ten up to it are exact
+    MOST_SCALED = 308       # the greatest power of ten that a double holds
 
 cdef uint64_t TENTH = <uint64_t> 0xFFFFFFFFFFFFFFFF // 10
 
@@ -30,7 +31,7 @@ for digit in range(16):
 cdef double[MOST_SCALED + 1] POWERS
 cdef int power
 for power in range(MOST_SCALED + 1):
-    POWERS[power] = 10.0 ** power
+    POWERS[power] = float(f"1e{power}")     # as it is written: pow rounds otherwise
 
 
 cdef struct Input:
@@ -435,7 +436,7 @@ cdef bint read_score(Input* json, double* out) noexcept:
 
     Of a fraction it drops the digits that an integer of 64 bits has no room for.
     """
-    cdef Py_ssize_t start = json.at, first
+    cdef Py_ssize_t first
     cdef uint64_t significand = 0
     cdef int64_t exponent = 0
     cdef Py_ssize_t n_fraction = 0
@@ -483,22 +484,16 @@ cdef bint read_score(Input* json, double* out) noexcept:
     elif not in_fraction and is_negative and significand == 0:
         return False    # the standard library has no -0 that is an integer
     exponent = (-exponent if is_down else exponent) - n_fraction
-    if not -MOST_SCALED <= exponent <= MOST_SCALED:
-        return read_far(json.text + start, json.at - start, out)
+    if exponent > MOST_SCALED:
+        return False
     out[0] = <double> significand
+    while exponent < -MOST_SCALED:
+        out[0] /= POWERS[MOST_SCALED]
+        exponent += MOST_SCALED
     if exponent < 0:
         out[0] /= POWERS[-exponent]
     else:
         out[0] *= POWERS[exponent]
     if is_negative:
         out[0] = -out[0]
-    return True
-
-
-cdef bint read_far(const uint8_t* text, Py_ssize_t n, double* out) noexcept:
-    """Read a number whose scale is no exact power, as the standard library does."""
-    try:
-        out[0] = float(text[:n])
-    except ValueError:
-        return False
-    return -1e308 <= out[0] <= 1e308
+    return isfinite(out[0])

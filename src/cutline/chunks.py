@@ -19,6 +19,7 @@ __all__ = [
     "ChunkSize",
     "checked_sizes",
     "content_hash",
+    "model_size",
     "size_for",
     "text_hashes",
     "too_large",
@@ -190,10 +191,19 @@ def size_for(encoding: Any, chunk_size: ChunkSize, sent: bool = False) -> int:
     """
     if not isinstance(chunk_size, str) or chunk_size != "model":
         return chunk_size
+    return model_size(encoding, "chunk_size='model'", sent=sent)
+
+
+def model_size(encoding: Any, asked: str, *, sent: bool = False) -> int:
+    """Return the limit of an encoding's model, less its special tokens unless `sent` has them.
+
+    Raises:
+        ValueError: the limit, which was `asked` for, is not known, or leaves no room.
+    """
     limit: int | None = getattr(encoding, "max_tokens", None)
     if limit is None:
         raise ValueError(
-            f"chunk_size='model' needs the model's limit, and that of {_name_of(encoding)} is not "
+            f"{asked} needs the model's limit, and that of {_name_of(encoding)} is not "
             "known: load it by cutline.from_pretrained or from its folder, or pass a number"
         )
     if sent:
@@ -201,7 +211,7 @@ def size_for(encoding: Any, chunk_size: ChunkSize, sent: bool = False) -> int:
     added: int = encoding.num_special_tokens_to_add()
     if limit <= added:
         raise ValueError(
-            f"chunk_size='model' leaves no room: {encoding.name!r} takes {limit} tokens, of which "
+            f"{asked} leaves no room: {encoding.name!r} takes {limit} tokens, of which "
             f"{added} are special"
         )
     return limit - added

@@ -332,7 +332,9 @@ def test_where_another_limit_ends_chunks_they_still_end_at_sentences() -> None:
 
 BAD: dict[str, tuple[Any, type[Exception], str]] = {
     "no mapping": (["gpt2"], TypeError, "also_fits must be a mapping from encodings"),
-    "no number": ({"gpt2": "9"}, TypeError, "also_fits must have integers as values, got '9'"),
+    "no number": ({"gpt2": "9"}, TypeError, "also_fits must have integers or 'model' as values"),
+    "no model": ({"gpt2": "model"}, ValueError, "also_fits with 'model' needs the model's limit"),
+    "no model's unit": ({"bytes": "model"}, ValueError, "that of 'bytes' is not known"),
     "nothing": ({"gpt2": 0}, ValueError, "must have numbers of 1 or more, got 0 of 'gpt2'"),
     "unknown name": ({"gpt 9": 5}, cutline.UnknownEncodingError, "gpt 9"),
     "no tokenizer": ({4: 5}, TypeError, "encoding must be an Encoding, its name"),

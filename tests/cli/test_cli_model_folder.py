@@ -55,6 +55,25 @@ def test_every_chunk_is_read_whole(folder: Path, invoke: Invoke) -> None:
     assert int(result.output.split()[0]) == encoding.count(TEXT)
 
 
+def test_a_second_model_reads_every_chunk_whole(folder: Path, invoke: Invoke) -> None:
+    second = cutline.load(folder)
+    chunks = cutline.TextChunker("o200k_base", 500, also_fits={second: "model"})(TEXT)
+    assert max(second.count(chunk.text) for chunk in chunks) <= LIMIT - 2
+    assert chunks == cutline.TextChunker("o200k_base", 500, also_fits={second: LIMIT - 2})(TEXT)
+    assert second.count(TEXT[: second.split_at(TEXT, 99, also_fits={second: "model"})]) <= LIMIT - 2
+    assert cutline.verify(
+        TEXT, chunks, encoding="o200k_base", chunk_size=500, also_fits={second: "model"}
+    ).ok
+    (folder / "a.txt").write_text(TEXT, encoding="utf-8")
+    arguments = ("chunk", "--by", "text", "--chunk-size", 500, folder / "a.txt", "--also-fits")
+    rows = invoke(*arguments, f"{folder}=model").output.splitlines()
+    assert [json.loads(row)["text"] for row in rows] == [chunk.text for chunk in chunks]
+    for wrong in ("o200k_base=model", "bytes=model"):
+        result = invoke(*arguments, wrong)
+        assert result.exit_code == 2
+        assert "NAME=model needs the model's limit" in result.stderr
+
+
 def test_what_the_model_reads_is_verified(folder: Path, invoke: Invoke) -> None:
     (folder / "a.txt").write_text(TEXT, encoding="utf-8")
     sending = ("--chunk-size", "model", "--prefix", "Café: ", "-e", folder)

@@ -144,13 +144,24 @@ def _limits(
     limits: dict[str | Encoding, int] = {}
     for value in values:
         name, _, number = value.rpartition("=")
-        if not name or not number.isdecimal() or int(number) < 1:
+        if not name or (number != "model" and (not number.isdecimal() or int(number) < 1)):
             raise click.BadParameter(
-                f"{value!r} must be NAME=N with an N of 1 or more, such as cl100k_base=500"
+                f"{value!r} must be NAME=N with an N of 1 or more, such as cl100k_base=500, or "
+                "NAME=model"
             )
         key = name if name in UNITS else choose_encoding(name, None, hint="--also-fits")
-        limits[key] = min(int(number), limits.get(key, int(number)))
+        most = _model_size(key) if number == "model" else int(number)
+        limits[key] = min(most, limits.get(key, most))
     return limits
+
+
+def _model_size(key: "str | Encoding") -> int:
+    from cutline.chunks import model_size
+
+    try:
+        return model_size(key, "NAME=model")
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from error
 
 
 also_fits = click.option(
@@ -159,7 +170,8 @@ also_fits = click.option(
     multiple=True,
     callback=_limits,
     help="Further limit that a text fits at once: N tokens of another encoding, named as for "
-    "--encoding, or N bytes or characters. May be repeated.",
+    "--encoding, or N bytes or characters; `model` for N is what its model reads, less its special "
+    "tokens. May be repeated.",
 )
 
 

@@ -6,9 +6,10 @@ They are the option `also_fits` of chunkers, cuts, `truncate`, `pack` and `verif
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias
 
 from cutline.checks import checked_integer
+from cutline.chunks import model_size
 from cutline.counting.units import UNITS, Unit
 from cutline.errors import BudgetError, UnknownEncodingError, shown
 from cutline.text_encoder import TextEncoder
@@ -26,8 +27,11 @@ __all__ = [
     "unit_of",
 ]
 
-AlsoFits: TypeAlias = Mapping[Any, int] | None
-"""From encodings, wrapped tokenizers and names to maximum numbers."""
+AlsoFits: TypeAlias = Mapping[Any, int | Literal["model"]] | None
+"""From encodings, wrapped tokenizers and names to maximum numbers.
+
+"model" is the limit of the encoding's model, less its special tokens.
+"""
 
 
 class Named(Protocol):
@@ -77,14 +81,14 @@ def further_limits(
     """Return the limits that `also_fits` asks for.
 
     Args:
-        also_fits: maximum numbers by encoding, wrapped tokenizer or name; the names
-            "characters" and "bytes" (of UTF-8) stand for these units.
+        also_fits: maximum numbers by encoding, wrapped tokenizer or name, or "model" for what its
+            model takes; the names "characters" and "bytes" (of UTF-8) stand for these units.
         least: a smaller number is refused.
         find: finds the measure of a key that is no unit; by default a token counter.
 
     Raises:
         TypeError: it is no mapping, a key is no token counter, or a number no integer.
-        ValueError: a number is below `least`, or a name unknown.
+        ValueError: a number is below `least`, a name unknown, or a model's limit.
     """
     if also_fits is None:
         return ()
@@ -95,7 +99,8 @@ def further_limits(
         )
     found: dict[Measure, int] = {}
     for key, value in also_fits.items():
-        measure, most = _measure(key, find or TextEncoder._find_counter), _integer(key, value)
+        measure = _measure(key, find or TextEncoder._find_counter)
+        most = _most(measure, key, value)
         if most < least:
             raise ValueError(
                 f"also_fits must have numbers of {least} or more, got {shown(most)} of "
@@ -115,12 +120,14 @@ def _measure(key: Any, find: Callable[[Any], Any]) -> Any:
         ) from None
 
 
-def _integer(key: Any, value: Any) -> int:
+def _most(measure: Any, key: Any, value: Any) -> int:
+    if isinstance(value, str) and value == "model":
+        return model_size(measure, "also_fits with 'model'")
     try:
         return checked_integer(value, "it")
     except TypeError:
         raise TypeError(
-            f"also_fits must have integers as values, got {shown(value)} for {key!r}"
+            f"also_fits must have integers or 'model' as values, got {shown(value)} for {key!r}"
         ) from None
 
 

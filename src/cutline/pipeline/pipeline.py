@@ -6,7 +6,7 @@ pipeline. Other texts are changed and then encoded, and counted in parts: see sl
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property, lru_cache, partial
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,6 +50,8 @@ if TYPE_CHECKING:
     """See `AmongAdded.encode`."""
 
 __all__ = ["Pipeline"]
+
+Made = TypeVar("Made")
 
 _N_SPELLING = 2  # steps: what is written for U+2581, and for characters that are no tokens
 _KNOWN = 4096  # characters whose normal forms are kept
@@ -356,21 +358,21 @@ class Pipeline:
 
     def _written(self, text: str) -> str | None:
         """Return what a whole text becomes; None: it may have added tokens, or is not known."""
+        return self._by_rules(text, lambda rules: rules.changed(text))
+
+    def aligned(self, text: str) -> "str | Alignment | None":
+        """Return the same, with what it comes from if it changed."""
+        return self._by_rules(text, lambda rules: rules.aligned(text))
+
+    def _by_rules(
+        self, text: str, write: "Callable[[RunRules], Made | None]"
+    ) -> "str | Made | None":
         # To ask whether it changes takes longer than to write it, but with normal forms.
         if self.looks_for_changes and not self.changes(text):
             return text
         rules = self.rules_for(text)
-        if rules is not None and (changed := rules.changed(text)) is not None:
-            return changed
-        return None if self.looks_for_changes or self.changes(text) else text
-
-    def aligned(self, text: str) -> "str | Alignment | None":
-        """Return the same, with what it comes from if it changed."""
-        if self.looks_for_changes and not self.changes(text):
-            return text
-        rules = self.rules_for(text)
-        if rules is not None and (aligned := rules.aligned(text)) is not None:
-            return aligned
+        if rules is not None and (made := write(rules)) is not None:
+            return made
         return None if self.looks_for_changes or self.changes(text) else text
 
     @cached_property

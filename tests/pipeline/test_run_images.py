@@ -14,7 +14,7 @@ from cutline import TextChunker
 from cutline.counting import few_slices
 from cutline.kernels.words.run_images import ImageRules
 from cutline.normalizing import Traced, trace
-from cutline.pipeline import run_images
+from cutline.pipeline.part_normalizer import PartNormalizer
 from cutline.pipeline.pipeline import Pipeline
 from cutline.pipeline.run_counter import EntangledCounter, ImageCounter
 from cutline.pipeline.run_rules import run_rules
@@ -286,7 +286,7 @@ def test_errors_in_what_normalizes_are_raised(monkeypatch: pytest.MonkeyPatch) -
 
     assert encoding._pipeline is not None
     assert encoding._pipeline.run_rules is not None
-    monkeypatch.setattr("cutline.pipeline.run_images.normalize", fail)
+    monkeypatch.setattr("cutline.pipeline.part_normalizer.normalize", fail)
     with pytest.raises(MemoryError, match="no more"):
         encoding.count("the e\u0301 b " * 90)
 
@@ -305,9 +305,9 @@ def test_few_parts_are_normalized_for_the_end_of_a_chunk(
     """Of what may fit, only the last run is normalized again for each end, if it is not known."""
     text = "some cafe\u0301 and de\u0301ja\u0300 vu in ha\u0306u\u0323 bi\u0300nh, a\u0301 " * 200
     encoding, tokenizer = pair(name)
-    normal, parts = run_images._Normalizer.__call__, list[str]()
+    normal, parts = PartNormalizer.__call__, list[str]()
 
-    def noted(self: run_images._Normalizer, part: str, at_end: bool) -> bytes:
+    def noted(self: PartNormalizer, part: str, at_end: bool) -> bytes:
         parts.append(part)
         return normal(self, part, at_end)
 
@@ -317,7 +317,7 @@ def test_few_parts_are_normalized_for_the_end_of_a_chunk(
         counted.append(part)
         return count(self, encoder, part, at_start=at_start)
 
-    monkeypatch.setattr(run_images._Normalizer, "__call__", noted)
+    monkeypatch.setattr(PartNormalizer, "__call__", noted)
     monkeypatch.setattr(Pipeline, "_count_pieces", noted_count)
     chunks = TextChunker(encoding, 64).chunk(text)
     assert all(chunk.token_count == number(tokenizer, chunk.text) <= 64 for chunk in chunks)

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 __all__ = ["WHITE", "Trimmer"]
 
 Ends: TypeAlias = tuple[int, int]
+_Rows: TypeAlias = "tuple[NDArray[np.int64], NDArray[np.int64]]"
+"""Ids, and how many blanks are at both ends of each."""
 
 # GPT-2's letter for a blank, and Unicode's white space.
 WHITE = (
@@ -43,10 +45,10 @@ class Trimmer:
         self._trims = spec.trims
         ids = decoder.all_ids()
         self._ends = np.zeros((len(ids), 2), dtype=np.int64)
-        for found, rows in _ends_of_tokens(spec):
-            self._ends[np.searchsorted(ids, found)] = rows
-        for token in spec.added_tokens:
-            self._ends[np.searchsorted(ids, token.id)] = _white_ends(token.content)
+        added = {token.id: _white_ends(token.content) for token in spec.added_tokens}
+        for found, rows in (*_ends_of_tokens(spec), _rows_of(added)):
+            is_known = np.isin(found, ids)  # no text has what stands for nothing
+            self._ends[np.searchsorted(ids, found[is_known])] = rows[is_known]
         # What the text decides about.
         self._looks: dict[int, Callable[[str, int, int], Ends | None]] = {
             token.id: _Stripping(spec, token).ends
@@ -57,8 +59,7 @@ class Trimmer:
         if unknown is not None:
             inside = tuple(one for one in spec.normalizer if not isinstance(one, Prepend | Strip))
             self._looks[unknown] = partial(_ends_of_unknown, inside, blank)
-        self._are_looked_at = np.zeros(len(ids), dtype=np.bool_)
-        self._are_looked_at[np.searchsorted(ids, [*self._looks])] = True
+        self._are_looked_at = np.isin(ids, [*self._looks])
 
     def trim(self, text: str, tokens: NDArray[np.uint32], spans: NDArray[np.int64]) -> None:
         """Trim the spans of tokens, in place.
@@ -79,12 +80,15 @@ class Trimmer:
             trim_spans(spans, ends, takes_prefix)
 
 
-def _ends_of_tokens(spec: TokenizerSpec) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+def _rows_of(ends: dict[int, Ends]) -> _Rows:
+    rows = np.array([*ends.values()], dtype=np.int64).reshape(-1, 2)
+    return np.array([*ends], dtype=np.int64), rows
+
+
+def _ends_of_tokens(spec: TokenizerSpec) -> list[_Rows]:
     """Return ids, and how many blanks are at both ends of each; others have none."""
     if spec.model is not None or spec.characters is not None:
-        found = _white_ends_of_tokens(spec)
-        white = np.array([*found.values()], dtype=np.int64).reshape(-1, 2)
-        return [(np.array([*found], dtype=np.int64), white)]
+        return [_rows_of(_white_ends_of_tokens(spec))]
     if spec.marks_words and not spec.led_pat_str:
         return []  # its blank is no character
     tokens, others = spec.vocabulary, spec.unreachable_tokens

@@ -86,7 +86,7 @@ def _problem(model: MergeModel) -> str:
         return "neither byte_fallback nor fuse_unk can be read with it"
     if ord(BLANK) in model.ids.texts.code_points or ord(BLANK) in model.merges.code_points:
         return "a token has U+2581"
-    merges = [model.merge(place) for place in range(len(model.merges) // 2)]
+    merges = model.all_merges()
     if prefix:
         return problem_of_prefix(prefix, merges, model.ids)
     for left, right in merges:
@@ -103,7 +103,7 @@ def _read(model: MergeModel, added: Mapping[str, int]) -> CharacterModel:
     """
     suffix, prefix = model.end_of_word_suffix, model.continuing_subword_prefix
     numbers = model.ids.numbers.tolist()
-    names = [model.ids.texts[place] for place in range(len(numbers))]
+    names = [*model.ids.texts]
     first_inner = max([*numbers, *added.values()]) + 1
     unknown = model.unk_token or ""
     kept = alone(model, {*added, unknown}) if prefix else set[str]()

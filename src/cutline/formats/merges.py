@@ -91,6 +91,11 @@ class MergeModel:
         """Return the merge at a place."""
         return self.merges[2 * place], self.merges[2 * place + 1]
 
+    def all_merges(self) -> list[Merge]:
+        """Return the merges, in order."""
+        halves = iter(self.merges)
+        return [*zip(halves, halves, strict=True)]
+
     @cached_property
     def joins(self) -> Joins:
         """The merges by the places of their tokens.

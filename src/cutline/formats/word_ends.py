@@ -36,14 +36,13 @@ def with_blanks(model: MergeModel, split: Split) -> tuple[MergeModel, dict[bytes
             blanks; says why.
     """
     suffix = model.end_of_word_suffix
-    numbers = enumerate(model.ids.numbers.tolist())
-    old = {model.ids.texts[place]: number for place, number in numbers}
-    old_merges = [model.merge(place) for place in range(len(model.merges) // 2)]
+    old = dict(zip(model.ids.texts, model.ids.numbers.tolist(), strict=True))
+    old_merges = model.all_merges()
     if why := _problem(model, split, old, old_merges):
         raise refused(model.source, "model: end_of_word_suffix", suffix, why)
 
     def written(text: str) -> str:
-        return text.removesuffix(suffix) + _BLANK if text.endswith(suffix) else text
+        return text[: -len(suffix)] + _BLANK if text.endswith(suffix) else text
 
     of_blanks = {text for text in old if _BLANK in text and text != _BLANK}
     ids = {written(text): number for text, number in old.items() if text not in of_blanks}

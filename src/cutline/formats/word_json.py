@@ -196,7 +196,7 @@ def _by_places(texts: Texts) -> TokenIds:
     ids = TokenIds(texts, np.arange(len(texts)))
     if ids.table.equal is None:
         return ids
-    last = {texts[place]: place for place in range(len(texts))}
+    last = {text: place for place, text in enumerate(texts)}
     return TokenIds(Texts.of(last), np.array(list(last.values()), dtype=np.int64))
 
 

@@ -64,8 +64,8 @@ def with_leading_blanks(
     """
     prefix = model.continuing_subword_prefix
     numbers = model.ids.numbers.tolist()
-    old = {model.ids.texts[place]: number for place, number in enumerate(numbers)}
-    merges = [model.merge(place) for place in range(len(model.merges) // 2)]
+    old = dict(zip(model.ids.texts, numbers, strict=True))
+    merges = model.all_merges()
     if why := _problem(model, split, old, merges):
         raise refused(model.source, _SETTING, prefix, why)
     kept = alone(model, added_tokens, _LETTERS)

@@ -62,7 +62,12 @@ def trained(name: str, **more: Any) -> bytes:
     package.SentencePieceTrainer.train(
         sentence_iterator=iter(texts), model_writer=written, **settings | OPTIONS[name] | more
     )
-    return written.getvalue()
+    data = written.getvalue()
+    if symbols := OPTIONS[name].get("control_symbols"):
+        processor = package.SentencePieceProcessor(model_proto=data)
+        if not processor.encode(symbols[0]):
+            pytest.skip("sentencepiece 0.2.0 loses texts with the characters of such symbols")
+    return data
 
 
 def loaded(data: bytes, folder: Path) -> tuple[cutline.Encoding, Any]:

@@ -7,6 +7,9 @@ cdef struct Block:
     Py_ssize_t start, end
     Py_ssize_t resumed
 
+cdef struct Span:
+    Py_ssize_t start, end
+
 
 cdef class Alignment:
     cdef Block* blocks
@@ -19,3 +22,4 @@ cdef class Alignment:
     cdef bint merge(self, Py_ssize_t place, Py_ssize_t end) noexcept nogil
     cdef bint lead(self) noexcept nogil
     cdef Py_ssize_t first_start(self) noexcept nogil
+    cdef Span span_in(self, Py_ssize_t number, Py_ssize_t place) noexcept nogil

@@ -38,9 +38,8 @@ cdef class Alignment:
     cdef bint add_next(self, Py_ssize_t n, Py_ssize_t start, Py_ssize_t end) noexcept nogil:
         """Say the same of n characters: what lies before comes from one character each."""
         cdef Py_ssize_t first = start
-        cdef Block* last = &self.blocks[self.count - 1]
         if self.count > 0:
-            first += last.last - last.resumed
+            first += self.blocks[self.count - 1].last - self.blocks[self.count - 1].resumed
         return self.add(first, first + n, start, end)
 
     cdef bint merge(self, Py_ssize_t place, Py_ssize_t end) noexcept nogil:
@@ -49,16 +48,18 @@ cdef class Alignment:
         cdef Block* block
         while number > 0 and self.blocks[number - 1].first > place:
             number -= 1         # what vanished after it
-        block = &self.blocks[number - 1]
         self.count = number
-        if number > 0 and place < block.last:
+        if number == 0:
+            return self.add(place, place + 1, place, end)
+        block = &self.blocks[number - 1]
+        if place < block.last:
             if block.first == place:
                 block.end = block.resumed = end
                 return True
             block.last = place
             start = block.start
         else:
-            start = place if number == 0 else block.resumed + place - block.last
+            start = block.resumed + place - block.last
         return self.add(place, place + 1, start, end)
 
     cdef bint lead(self) noexcept nogil:
@@ -86,8 +87,18 @@ cdef class Alignment:
 
     def length_of(self, Py_ssize_t n):
         """How many characters a text of n characters became."""
-        cdef const Block* last = &self.blocks[self.count - 1]
-        return n if self.count == 0 else last.last + n - last.resumed
+        cdef const Block* last
+        if self.count == 0:
+            return n
+        last = &self.blocks[self.count - 1]
+        return last.last + n - last.resumed
+
+    cdef Span span_in(self, Py_ssize_t number, Py_ssize_t place) noexcept nogil:
+        """The span of what a place in a block, or after it and before the next, comes from."""
+        cdef const Block* block = &self.blocks[number]
+        if place < block.last:
+            return Span(block.start, block.end)
+        return Span(block.resumed + place - block.last, block.resumed + place - block.last + 1)
 
     def spans_of(self, int64_t[:, ::1] parts not None):
         """Write the spans of the text over those of what it became; returns the array.
@@ -97,7 +108,6 @@ cdef class Alignment:
                 the one before.
         """
         cdef Py_ssize_t row, number = 0, place
-        cdef const Block* block = self.blocks
         if self.count == 0:
             return parts.base
         with nogil:
@@ -105,23 +115,13 @@ cdef class Alignment:
                 place = parts[row, 0]
                 while number < self.count and self.blocks[number].first <= place:
                     number += 1
-                block = &self.blocks[number - 1]
-                if number == 0:
-                    pass
-                elif place < block.last:
-                    parts[row, 0] = block.start
-                else:
-                    parts[row, 0] = block.resumed + place - block.last
+                if number:
+                    parts[row, 0] = self.span_in(number - 1, place).start
                 place = parts[row, 1] - 1
                 while number < self.count and self.blocks[number].first <= place:
                     number += 1
-                block = &self.blocks[number - 1]
-                if number == 0:
-                    pass
-                elif place < block.last:
-                    parts[row, 1] = block.end
-                else:
-                    parts[row, 1] = block.resumed + place - block.last + 1
+                if number:
+                    parts[row, 1] = self.span_in(number - 1, place).end
         return parts.base
 
 

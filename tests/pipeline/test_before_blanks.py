@@ -143,4 +143,4 @@ def test_both_sides_of_a_point_before_a_blank_are_encoded_apart(name: str, over:
 def test_words_are_points(name: str) -> None:
     encoding, _ = pair(name, "bytes")
     assert encoding._pipeline is not None
-    assert encoding._pipeline.safe_points.find("The theme of them", least_gap=1) == [3, 9, 12]
+    assert encoding._pipeline.safe_points.all_of("The theme of them").tolist() == [3, 9, 12]

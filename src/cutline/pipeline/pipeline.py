@@ -445,6 +445,11 @@ class Pipeline:
             found = self.encode_among_added(encoder, text, aligns=False)
             if found is not None:
                 return ids_to_list(found[0])
+        return self._encode_pieces(encoder, text, allowed, at_start=at_start)
+
+    def _encode_pieces(
+        self, encoder: TextEncoder, text: str, allowed: frozenset[str], *, at_start: bool
+    ) -> list[int]:
         tokens: list[int] = []
         for piece in self.pieces(text, allowed, at_start=at_start):
             if isinstance(piece, AddedToken):
@@ -467,7 +472,8 @@ class Pipeline:
             return encoder._encode_normalized_to_numpy(changed)
         if (found := self.encode_among_added(encoder, text, aligns=False)) is not None:
             return found[0]
-        return np.array(self.encode(encoder, text, frozenset()), dtype=np.uint32)
+        tokens = self._encode_pieces(encoder, text, frozenset(), at_start=True)
+        return np.array(tokens, dtype=np.uint32)
 
     @cached_property
     def run_rules(self) -> "RunRules | None":

@@ -91,17 +91,14 @@ class SafePoints:
             "",
         )
 
-    def find(self, text: str, begin: int = 0, least_gap: int = _LEAST_GAP) -> list[int]:
-        """List points after `begin`, none of them closer to the one before than `least_gap`.
+    def find(self, text: str, begin: int = 0) -> list[int]:
+        """List points after `begin`, of those that are close to one another the first.
 
         Cost: linear in the text.
         """
-        places: list[int] = self._all_after(text, begin).tolist()
-        if least_gap <= 1:
-            return places
         found, last = [], begin
-        for place in places:
-            if place - last >= least_gap:
+        for place in self._all_after(text, begin).tolist():
+            if place - last >= _LEAST_GAP:
                 found.append(place)
                 last = place
         return found

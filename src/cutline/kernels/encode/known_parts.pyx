@@ -68,12 +68,13 @@ cdef class KnownParts:
     def keep(self, const int64_t[::1] before not None):
         """Keep what was counted otherwise: the tokens from the first point to each."""
         cdef Py_ssize_t place, n = self.points.shape[0]
-        cdef OwnedState owned = self.encoder.take_state()
+        cdef OwnedState owned
         cdef Characters part
         cdef PartKey key
-        owned.reserve_runs()
         if before.shape[0] < n:
             raise ValueError(f"{n} points need as many counts, got {before.shape[0]}")
+        owned = self.encoder.take_state()
+        owned.reserve_runs()
         with nogil:
             for place in range(1, n if owned.state.stores else 0):
                 part = slice_of(&self.text, self.points[place - 1], self.points[place])

@@ -18,6 +18,7 @@ from cutline import TextChunker, TokenChunker
 from cutline.chunking.chunk_finder import ChunkFinder
 from cutline.kernels.breaks.point_breaks import PointSums
 from cutline.kernels.encode.known_parts import KnownParts
+from cutline.pipeline import new_parts
 from cutline.pipeline.few_counter import AddedCounter, KnownCounter
 from cutline.pipeline.slice_counter import SliceCounter
 from tests.conftest import short_or_long
@@ -116,6 +117,34 @@ def test_counts_are_the_same_whether_parts_are_new_or_known(name: str) -> None:
     np.testing.assert_array_equal(counter._parts.counts_before(1 << 40), bulk)
 
 
+@short_or_long("n_texts", 12, 1_000)
+@pytest.mark.parametrize("name", families.FAMILIES)
+def test_new_parts_are_counted_by_a_text_that_has_each_once(
+    name: str, n_texts: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(new_parts, "_SHARE", 1e9)  # short texts have few equal parts
+    rng = random.Random(name)
+    encoding = cutline.Encoding.from_tokenizers(families.build(name))
+    counted = 0
+    for _ in range(n_texts):
+        counter = encoding.intervals(some_text(rng))
+        if not isinstance(counter, KnownCounter) or len(counter._point_offsets) < 2:
+            continue
+        points = counter._point_offsets
+        of_each = np.diff(SliceCounter._count_before(counter))
+        asked = np.flatnonzero(np.array([rng.random() < 0.7 for _ in of_each]))
+        found = new_parts.count_new_parts(
+            counter._pipeline, encoding, counter.text, points, asked.astype(np.int64)
+        )
+        assert found is not None
+        numbers, tokens = found
+        assert {*numbers.tolist()} <= {*asked.tolist()}
+        np.testing.assert_array_equal(tokens, of_each[numbers], ascii(counter.text))
+        counted += len(numbers)
+    if counted:
+        assert counted > n_texts
+
+
 @pytest.mark.parametrize("cache_bits", [(-1, -1), (1, 1), (3, 3), (17, 16)], ids=str)
 def test_any_cache_size(cache_bits: tuple[int, int]) -> None:
     rng, encoder = random.Random(5), packaged("o200k_base", cache_bits)
@@ -141,7 +170,8 @@ def test_any_cache_size(cache_bits: tuple[int, int]) -> None:
             if turn and cache_bits[0] != 3 and len(points) > 40:
                 assert bool(asked) == (cache_bits[0] < 3)
             if rng.random() < 0.3:
-                parts.keep(np.array(before, dtype=np.int64))
+                unknown = np.asarray(parts.unknown())
+                parts.keep(unknown, np.diff(before)[unknown])
 
 
 def test_what_counts_a_part_may_raise() -> None:
@@ -171,8 +201,11 @@ def test_points_need_their_counts() -> None:
     counter = encoding.intervals("one two three")
     assert isinstance(counter, KnownCounter)
     few = np.zeros(1, dtype=np.int64)
-    with pytest.raises(ValueError, match="points need as many counts"):
-        counter._parts.keep(few)
+    with pytest.raises(ValueError, match="2 parts need as many counts, got 1"):
+        counter._parts.keep(np.arange(2), few)
+    for number, tokens in ((-1, 1), (len(counter._point_offsets) - 1, 1), (0, -1)):
+        with pytest.raises(ValueError, match=f"part {number} with {tokens} tokens is none"):
+            counter._parts.keep(np.array([number]), np.array([tokens]))
     with pytest.raises(ValueError, match="points need as many counts"):
         PointSums(encoding, counter.text, 9.0, counter._parts, few, counter._longest_after)
 

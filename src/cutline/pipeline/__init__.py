@@ -5,6 +5,7 @@
     safe_points.py   safe split points: where a text can be split and counted in parts
     slices.py        slices, cuts and chunks of changed texts
     slice_counter.py counts of slices, from one safe split point to the next
+    new_parts.py     counts of what is between two of them, of many at once
     few_counter.py   the same for who cuts all of a text: by runs, among added tokens, by parts
     spelled.py       the same where each character is changed on its own
     among_added.py   cuts among added tokens, without safe split points

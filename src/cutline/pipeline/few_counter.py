@@ -22,6 +22,7 @@ from cutline.kernels.breaks.point_breaks import PointSums
 from cutline.kernels.breaks.run_breaks import RunSums
 from cutline.kernels.encode.among_added import AmongAdded
 from cutline.kernels.encode.known_parts import KnownParts
+from cutline.pipeline.new_parts import count_new_parts
 from cutline.pipeline.slice_counter import SliceCounter
 
 __all__ = ["AddedCounter", "KnownCounter", "RunCounter"]
@@ -29,8 +30,10 @@ __all__ = ["AddedCounter", "KnownCounter", "RunCounter"]
 _ANY_CHARACTER: Final = array("i", [CHARACTER])
 _NONE: Final = memoryview(array("q"))
 _LONGER_SEARCH: Final = -1
+_FEW_NEW: Final = 4
+"""Parts are counted one by one: to count them together takes as long."""
 _CHARACTERS_OF_EACH: Final = 128
-"""If more parts are new, to count all of a text takes less time than these."""
+"""If more parts are left, to count all of a text takes less time than these."""
 _ENDLESS: Final = 1 << 60  # tokens
 
 
@@ -124,14 +127,28 @@ class KnownCounter(FewCounter):
 
     def _count_before(self) -> NDArray[np.int64]:
         """See `SliceCounter`."""
-        if not len(self._point_offsets):
+        points, parts = self._point_offsets, self._parts
+        if not len(points):
             return super()._count_before()
-        before = self._parts.counts_before(len(self._text) // _CHARACTERS_OF_EACH)
-        if before is not None:
+        if (before := parts.counts_before(0)) is not None:
             return np.asarray(before)
+        if self._count_new(np.asarray(parts.unknown())):
+            before = parts.counts_before(len(self._text) // _CHARACTERS_OF_EACH)
+            if before is not None:
+                return np.asarray(before)
         counted = super()._count_before()
-        self._parts.keep(counted)
+        parts.keep(np.arange(len(points) - 1), np.diff(counted))
         return counted
+
+    def _count_new(self, numbers: NDArray[np.int64]) -> bool:
+        """Count most of the parts of these numbers, unless they are few, or it takes too long."""
+        if len(numbers) <= _FEW_NEW:
+            return True
+        pipeline, encoding, points = self._pipeline, self._encoding, self._point_offsets
+        found = count_new_parts(pipeline, encoding, self._text, points, numbers)
+        if found is not None:
+            self._parts.keep(*found)
+        return found is not None
 
     def _make_sums(self, most: float) -> FewSums | None:
         """See `FewCounter`."""

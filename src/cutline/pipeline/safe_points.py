@@ -79,6 +79,7 @@ class SafePoints:
         self._strips_left = any(token.lstrip for token in spec.added_tokens)
         self._last_of_strippers = {text[-1] for text, token in written if token.rstrip}
         self._known: dict[tuple[str, str], bool] = {}
+        self._are_kept: dict[str, bool] = {}
         self._classes_of_composites: dict[str, NDArray[np.int64]] = {}
         self._outlines = _outlines(spec.normalizer)
         # Two unknown characters that become one.
@@ -105,7 +106,7 @@ class SafePoints:
 
     @cached_property
     def _pairs(self) -> KnownPairs:
-        return KnownPairs(self._is_point)
+        return KnownPairs(self.is_between)
 
     def all_of(self, text: str) -> NDArray[np.int64]:
         """Return all points of a text: int64.
@@ -124,7 +125,7 @@ class SafePoints:
 
     def holds_at(self, text: str, place: int) -> bool:
         """Return whether a place between two characters is a point."""
-        return self._is_point(text[place - 1], text[place])
+        return self.is_between(text[place - 1], text[place])
 
     def first(self, text: str, begin: int = 0) -> int | None:
         """Find the first point of a text after `begin`; None: it has none.
@@ -133,7 +134,7 @@ class SafePoints:
         """
         for start, window in _windows(text, begin):
             for at in self._candidates(window).tolist():
-                if self._is_point(window[at - 1], window[at]):
+                if self.is_between(window[at - 1], window[at]):
                     return start + int(at)
         return None
 
@@ -170,7 +171,8 @@ class SafePoints:
         """
         return self.neighbours.tables_of(self._never_joined)
 
-    def _is_point(self, before: str, after: str) -> bool:
+    def is_between(self, before: str, after: str) -> bool:
+        """Return whether there is a point between two characters."""
         pair = before, after
         known = self._known.get(pair)
         if known is None:
@@ -187,13 +189,13 @@ class SafePoints:
             shown = self._outline(before + after)
             if shown == self._fused or not self._apart(shown) or (*shown,) in self._within:
                 return False
-        elif not all(step.keeps(after) for step in steps):
+        elif not self._is_kept(after):
             if after != " " or not self._blank_begins:
                 return False
             end = solid_end(before, steps)
             if not end or not self._apart(end + after) or not self._is_free(end, after):
                 return False
-        elif all(step.keeps(before) for step in steps):
+        elif self._is_kept(before):
             if not self._apart(before + after):
                 return False
         elif not self._is_solid(before) or not self._begins_a_piece(after):
@@ -218,32 +220,35 @@ class SafePoints:
 
     def _may_become_another(self, character: str) -> bool:
         """Return whether a character may change with those beside it."""
-        return not self._outlines and not all(
-            step.keeps(character) for step in self._spec.normalizer
-        )
+        return not self._outlines and not self._is_kept(character)
 
     def _stays_apart(self, character: str) -> bool:
         """Return whether a character is of no word, and changes into none of one.
 
         ASCII composes with marks into letters, or into signs: none of one with the other.
         """
-        return (
-            character.isascii()
-            and not is_of_word(character)
-            and all(step.keeps(character) for step in self._spec.normalizer)
-        )
+        return character.isascii() and not is_of_word(character) and self._is_kept(character)
+
+    def _is_kept(self, character: str) -> bool:
+        """Return whether a character stays unchanged, whatever is beside it."""
+        kept = self._are_kept.get(character)
+        if kept is None:
+            kept = all(step.keeps(character) for step in self._spec.normalizer)
+            self._are_kept[character] = kept
+        return kept
 
     def _is_point_before_composites(self, before: str, after: str) -> bool:
         """Return whether pieces end there, too, if what follows composes with the second one."""
         classes = self._classes_of_composites.get(after)
         if classes is None:
             classes = self._classes_of_composites[after] = self._find_composites(after)
-        if classes.size and classes[0] < 0:
+        if not classes.size:
+            return True
+        if classes[0] < 0:
             return False
-        if all(step.keeps(before) for step in self._spec.normalizer):
-            first = self.neighbours.classes_in(before)[0]
-            return bool(np.all(self._never_joined[first, classes]))
-        return bool(np.all(self._always_begins[classes]))
+        if self._is_kept(before):
+            return bool(self._never_joined[self.neighbours.class_of(before), classes].all())
+        return bool(self._always_begins[classes].all())
 
     def _find_composites(self, character: str) -> NDArray[np.int64]:
         """Return the classes of what a character may become; -1 for what is removed then."""
@@ -251,7 +256,7 @@ class SafePoints:
         for place, step in enumerate(steps):
             for whole in step.composites(character) if isinstance(step, Form) else "":
                 made = normalize(whole, steps[place + 1 :], at_start=False)
-                found.add(int(self.neighbours.classes_in(made[0])[0]) if made else -1)
+                found.add(self.neighbours.class_of(made[0]) if made else -1)
         return np.array(sorted(found), dtype=np.int64)
 
     def _outline(self, text: str) -> str:
@@ -262,11 +267,11 @@ class SafePoints:
 
     def _apart(self, pair: str) -> bool:
         """Return whether no piece contains these two characters."""
-        first, second = self.neighbours.classes_in(pair).tolist()
+        first, second = map(self.neighbours.class_of, pair)
         return bool(self._never_joined[first, second])
 
     def _begins_a_piece(self, after: str) -> bool:
-        return bool(self._always_begins[self.neighbours.classes_in(after)[0]])
+        return bool(self._always_begins[self.neighbours.class_of(after)])
 
     def _is_solid(self, character: str) -> bool:
         """Return whether a character can never become white space."""

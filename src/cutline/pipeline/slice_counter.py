@@ -17,7 +17,7 @@ from cutline.errors import OffsetError
 from cutline.pipeline.among_added import longest_fit_among_added
 from cutline.pipeline.anew_fit import longest_fit_anew
 from cutline.pipeline.longest_fit import longest_fit_by_prefixes
-from cutline.pipeline.offsets import changed_parts, untrimmed_offsets
+from cutline.pipeline.new_parts import tokens_before
 from cutline.pipeline.pipeline import Pipeline
 from cutline.pipeline.section_fit import SectionFit
 from cutline.text_encoder import TextEncoder
@@ -77,13 +77,10 @@ class SliceCounter:
         return self._count_before()
 
     def _count_before(self) -> NDArray[np.int64]:
-        encoding, text = self._encoding, self._text
-        parts = changed_parts(self._pipeline, text, frozenset())
-        _, spans = untrimmed_offsets(encoding, encoding._decoder_of_normalized, text, parts)
-        # No token has characters on both sides of a point.
-        before = np.searchsorted(spans[:, 0], self._points or [0])
-        found: NDArray[np.int64] = before - before[0]
-        return found
+        points = self._point_offsets if self._points else np.zeros(1, dtype=np.int64)
+        before = tokens_before(self._pipeline, self._encoding, self._text, points)
+        before -= before[0]
+        return before
 
     @property
     def _skipped(self) -> int:

@@ -77,6 +77,10 @@ class Neighbours:
         classes: NDArray[np.int64] = self._class_of[points].astype(np.int64)
         return classes
 
+    def class_of(self, character: str) -> int:
+        """Look up the class of one character."""
+        return int(self._class_of[ord(character)])
+
     def places_of(self, text: str, pairs: _Matrix) -> NDArray[np.int64]:
         """List the places in a text between characters whose classes are such a pair, in order.
 

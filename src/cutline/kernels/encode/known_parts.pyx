@@ -65,26 +65,47 @@ cdef class KnownParts:
         self.give_back(owned, tokens)
         return None if tokens < 0 else before.base
 
-    def keep(self, const int64_t[::1] before not None):
-        """Keep what was counted otherwise: the tokens from the first point to each."""
-        cdef Py_ssize_t place, n = self.points.shape[0]
+    def unknown(self):
+        """Return the numbers of the short parts that were not met before, in order: int64."""
+        cdef Py_ssize_t place, found = 0, n = self.points.shape[0]
+        numbers = zeroed_numbers("q", n)
+        cdef int64_t[::1] out = numbers
+        cdef OwnedState owned = self.encoder.take_state()
+        cdef Characters part
+        cdef PartKey key
+        owned.reserve_runs()
+        with nogil:
+            for place in range(1, n):
+                part = slice_of(&self.text, self.points[place - 1], self.points[place])
+                if part.n <= LONGEST_PART:
+                    out[found] = place - 1
+                    found += count_of_part(
+                        owned.state.runs, &part, False, &owned.state.run_store, &key
+                    ) < 0
+        self.encoder.release(owned)
+        return numbers[:found]
+
+    def keep(self, const int64_t[::1] numbers not None, const int64_t[::1] tokens not None):
+        """Keep what was counted otherwise: the tokens of parts, by their numbers."""
+        cdef Py_ssize_t place, number, n = numbers.shape[0]
         cdef OwnedState owned
         cdef Characters part
         cdef PartKey key
-        if before.shape[0] < n:
-            raise ValueError(f"{n} points need as many counts, got {before.shape[0]}")
+        if tokens.shape[0] != n:
+            raise ValueError(f"{n} parts need as many counts, got {tokens.shape[0]}")
+        for place in range(n):
+            if not 0 <= numbers[place] < self.points.shape[0] - 1 or tokens[place] < 0:
+                raise ValueError(f"part {numbers[place]} with {tokens[place]} tokens is none")
         owned = self.encoder.take_state()
         owned.reserve_runs()
         with nogil:
-            for place in range(1, n if owned.state.stores else 0):
-                part = slice_of(&self.text, self.points[place - 1], self.points[place])
+            for place in range(n if owned.state.stores else 0):
+                number = numbers[place]
+                part = slice_of(&self.text, self.points[number], self.points[number + 1])
                 if part.n <= LONGEST_PART and count_of_part(
                     owned.state.runs, &part, False, &owned.state.run_store, &key
                 ) < 0:
-                    keep_part(
-                        &key, &owned.state.run_store,
-                        <uint32_t> (before[place] - before[place - 1]),
-                    )
+                    keep_part(&key, &owned.state.run_store, <uint32_t> tokens[place])
         self.encoder.release(owned)
 
     cdef OwnedState take(self, Py_ssize_t most):

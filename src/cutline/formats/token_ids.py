@@ -15,9 +15,10 @@ from cutline.kernels.base.text_table import (
     take_texts,
 )
 
-__all__ = ["Texts", "TokenIds", "TokenScores"]
+__all__ = ["UTF8", "Texts", "TokenIds", "TokenScores"]
 
-_UTF8: Final = "surrogatepass"  # JSON can write lone surrogates
+UTF8: Final = "surrogatepass"
+"""How to encode and decode texts: JSON can write lone surrogates."""
 
 
 class Texts:
@@ -46,18 +47,18 @@ class Texts:
     @classmethod
     def of(cls, texts: Iterable[str]) -> "Texts":
         """Put texts into one buffer."""
-        written = [text.encode(errors=_UTF8) for text in texts]
+        written = [text.encode(errors=UTF8) for text in texts]
         return cls(b"".join(written), np.fromiter(map(len, written), np.int64, len(written)))
 
     def __len__(self) -> int:
         return len(self.lengths)
 
     def __getitem__(self, place: int) -> str:
-        return self.bytes_of(place).decode(errors=_UTF8)
+        return self.bytes_of(place).decode(errors=UTF8)
 
     def __iter__(self) -> Iterator[str]:
         """Yield the texts. Cost: a tenth of looking each up."""
-        joined = self.arena.decode(errors=_UTF8)
+        joined = self.arena.decode(errors=UTF8)
         for start, end in pairwise(self.char_offsets.tolist()):
             yield joined[start:end]
 
@@ -78,7 +79,7 @@ class Texts:
         """The code points of all texts, joined."""
         if self.is_utf8:
             return code_points_of(self.arena)
-        utf32 = self.arena.decode(errors=_UTF8).encode("utf-32-le", _UTF8)
+        utf32 = self.arena.decode(errors=UTF8).encode("utf-32-le", UTF8)
         return np.frombuffer(utf32, dtype="<u4")
 
     @cached_property
@@ -129,7 +130,7 @@ class TokenIds:
 
     def place(self, text: str) -> int:
         """Return the place of a token, or -1."""
-        return self.table.find(text.encode(errors=_UTF8))
+        return self.table.find(text.encode(errors=UTF8))
 
     def get(self, text: str, default: int) -> int:
         """Return the id of a token, or else the default."""

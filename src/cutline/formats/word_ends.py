@@ -6,13 +6,15 @@ come before all others. They make the symbols that the model begins with, so tha
 byte-level BPE as usual. Pieces must not have blanks of their own. The proof: docs/tokenizers.md.
 """
 
-from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Final
 
-from cutline.formats.merges import Merge, MergeModel, as_bytes, as_text
+import numpy as np
+from numpy.typing import NDArray
+
+from cutline.formats.merges import MergeModel, as_bytes, as_text
 from cutline.formats.stages import Split, never_takes
-from cutline.formats.token_ids import Texts, TokenIds
+from cutline.formats.token_ids import UTF8, Texts, TokenIds
 from cutline.formats.tokenizer_json import refused
 
 __all__ = ["with_blanks"]
@@ -36,43 +38,83 @@ def with_blanks(model: MergeModel, split: Split) -> tuple[MergeModel, dict[bytes
             blanks; says why.
     """
     suffix = model.end_of_word_suffix
-    old = dict(zip(model.ids.texts, model.ids.numbers.tolist(), strict=True))
-    old_merges = model.all_merges()
-    if why := _problem(model, split, old, old_merges):
+    if why := _problem(model, split):
         raise refused(model.source, "model: end_of_word_suffix", suffix, why)
-
-    def written(text: str) -> str:
-        return text[: -len(suffix)] + _BLANK if text.endswith(suffix) else text
-
-    of_blanks = {text for text in old if _BLANK in text and text != _BLANK}
-    ids = {written(text): number for text, number in old.items() if text not in of_blanks}
+    old, numbers, merges = model.ids.texts, model.ids.numbers, model.merges
+    hidden = _has(old, _BLANK) & (old.char_lengths > 1)
+    kept = np.flatnonzero(~hidden)
+    ids = TokenIds(_blanked(old.take(kept), suffix), numbers[kept])
     lasts = (as_text(bytes([byte])) for byte in range(256))
     first = sorted((x for x in lasts if x + _BLANK in ids), key=lambda x: ids[x + _BLANK])
-    parts = [part for one in first for part in (one, _BLANK)]
-    parts += [
-        written(part) for merge in old_merges if _BLANK not in "".join(merge) for part in merge
-    ]
-    never = {as_bytes(written(text)): old[text] for text in of_blanks}
-    blanked = replace(model, ids=TokenIds.of(ids), merges=Texts.of(parts), end_of_word_suffix="")
-    return blanked, never
+    ends = Texts.of(part for one in first for part in (one, _BLANK))
+    without = ~_has(merges, _BLANK)
+    others = np.flatnonzero(np.repeat(without[::2] & without[1::2], 2))
+    rest = _blanked(merges.take(others), suffix)
+    parts = Texts(ends.arena + rest.arena, np.concatenate([ends.lengths, rest.lengths]))
+    places = np.flatnonzero(hidden)
+    never = {
+        as_bytes(text): number
+        for text, number in zip(
+            _blanked(old.take(places), suffix), numbers[places].tolist(), strict=True
+        )
+    }
+    return replace(model, ids=ids, merges=parts, end_of_word_suffix=""), never
 
 
-def _problem(
-    model: MergeModel, split: Split, ids: Mapping[str, int], merges: Iterable[Merge]
-) -> str:
+def _problem(model: MergeModel, split: Split) -> str:
     """Say why blanks cannot stand for the suffix; "": they can."""
-    suffix = model.end_of_word_suffix
+    suffix, ids, merges = model.end_of_word_suffix, model.ids, model.merges
     if not never_takes(split, " "):
         return "a blank is written for it here, but words can have blanks"
     if model.ignore_merges:
         return "with ignore_merges, whole words are looked up without it"
-    for left, right in merges:
-        if left.endswith(suffix) or right.endswith(suffix) != (left + right).endswith(suffix):
-            return f"the merge of {left!r} and {right!r} does not tell it from letters"
+    ended = _ends(merges, suffix)
+    wholes = _ends(Texts(merges.arena, merges.lengths[::2] + merges.lengths[1::2]), suffix)
+    wrong = np.flatnonzero(ended[::2] | (ended[1::2] != wholes))
+    if wrong.size:
+        left, right = model.merge(int(wrong[0]))
+        return f"the merge of {left!r} and {right!r} does not tell it from letters"
     for byte in _LAST_BYTES:
         if (last := as_text(bytes([byte])) + suffix) not in ids:
             return f"there is no token {last!r}, so that texts lose a byte"
-    blanks = (text.removesuffix(_BLANK) for text in ids if text.endswith(_BLANK))
+    with_blank = ids.texts.take(np.flatnonzero(_ends(ids.texts, _BLANK)))
+    blanks = (text.removesuffix(_BLANK) for text in with_blank)
     if suffix in ids or any(text + suffix in ids for text in blanks if text):
         return "a token with a blank is written like one with the suffix"
     return ""
+
+
+def _ends(texts: Texts, end: str) -> NDArray[np.bool_]:
+    """Tell of each text whether it ends so."""
+    data, wanted = np.frombuffer(texts.arena, dtype=np.uint8), end.encode(errors=UTF8)
+    found: NDArray[np.bool_] = texts.lengths >= len(wanted)
+    places = texts.offsets[1:][found] - len(wanted)
+    same = np.ones(len(places), dtype=np.bool_)
+    for at, byte in enumerate(wanted):
+        same &= data[places + at] == byte
+    found[found] = same
+    return found
+
+
+def _has(texts: Texts, letter: str) -> NDArray[np.bool_]:
+    """Tell of each text whether it has a letter of two bytes."""
+    first, second = letter.encode()
+    data = np.frombuffer(texts.arena, dtype=np.uint8)
+    places = np.flatnonzero((data[:-1] == first) & (data[1:] == second))
+    found = np.zeros(len(texts), dtype=np.bool_)
+    found[np.searchsorted(texts.offsets, places, side="right") - 1] = True
+    return found
+
+
+def _blanked(texts: Texts, suffix: str) -> Texts:
+    """Write a blank for the suffix of each text that has it."""
+    ended, blank = _ends(texts, suffix), _BLANK.encode()
+    n = len(suffix.encode(errors=UTF8))
+    data = np.frombuffer(texts.arena, dtype=np.uint8)
+    starts = texts.offsets[1:][ended] - n
+    kept = np.ones(len(data), dtype=np.bool_)
+    for at in range(n):
+        kept[starts + at] = False
+    places = np.repeat(starts - n * np.arange(len(starts)), len(blank))
+    written = np.insert(data[kept], places, np.tile(np.frombuffer(blank, np.uint8), len(starts)))
+    return Texts(written.tobytes(), texts.lengths + (len(blank) - n) * ended)

@@ -73,10 +73,12 @@ class Tables:
         edges = np.flatnonzero(np.diff(inside, prepend=False, append=False)).tolist()
         return CharSet.from_ranges(zip(edges[::2], edges[1::2], strict=True))
 
-    def class_of(self, points: NDArray[np.int64]) -> NDArray[np.uint8]:
-        """Look up the class of each of some code points."""
-        classes: NDArray[np.uint8] = self.classes[points]
-        return classes
+    def pairs_with(self, other: "Tables") -> list[tuple[int, int]]:
+        """List which class of this one goes with which of another, for some character."""
+        blocks = np.unique(self._block_index.astype(np.int64) << 32 | other._block_index)
+        mine, others = self._blocks[blocks >> 32], other._blocks[blocks & 0xFFFFFFFF]
+        joined = np.flatnonzero(np.bincount((mine.astype(np.int64) << 8 | others).ravel()))
+        return [*zip((joined >> 8).tolist(), (joined & 0xFF).tolist(), strict=True)]
 
     def classes_in(self, text: str) -> NDArray[np.uint8]:
         """Look up the class of each character of a text."""

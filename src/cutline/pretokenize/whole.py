@@ -4,10 +4,7 @@ Both automata read the same word side by side. Wherever the first may end a matc
 for which the word is a whole text, must match all of it.
 """
 
-import numpy as np
-
 from cutline.pretokenize.analysis import START, Tables
-from cutline.pretokenize.charset import CODE_POINTS
 from cutline.pretokenize.compiled import ACCEPT_HERE
 
 __all__ = ["leaves_whole"]
@@ -33,9 +30,7 @@ def leaves_whole(first: str, second: str) -> bool:
     False
     """
     outer, inner = Tables(first), Tables(second)
-    points = np.arange(CODE_POINTS)
-    codes = np.unique(outer.class_of(points).astype(np.int64) << 32 | inner.class_of(points))
-    pairs = [*zip((codes >> 32).tolist(), (codes & 0xFFFFFFFF).tolist(), strict=True)]
+    pairs = outer.pairs_with(inner)
     seen, waiting = {(START, START)}, [(START, START)]
     while waiting:
         state, other = waiting.pop()

@@ -30,6 +30,8 @@ __all__ = ["AddedCounter", "KnownCounter", "RunCounter"]
 _ANY_CHARACTER: Final = array("i", [CHARACTER])
 _NONE: Final = memoryview(array("q"))
 _LONGER_SEARCH: Final = -1
+_CHARACTERS_OF_FEW: Final = 2048
+"""If fewer parts are new, or forgotten, they are counted one by one at once."""
 _FEW_NEW: Final = 4
 """Parts are counted one by one: to count them together takes as long."""
 _CHARACTERS_OF_EACH: Final = 128
@@ -130,10 +132,11 @@ class KnownCounter(FewCounter):
         points, parts = self._point_offsets, self._parts
         if not len(points):
             return super()._count_before()
-        if (before := parts.counts_before(0)) is not None:
+        n = len(self._text)
+        if (before := parts.counts_before(n // _CHARACTERS_OF_FEW)) is not None:
             return np.asarray(before)
         if self._count_new(np.asarray(parts.unknown())):
-            before = parts.counts_before(len(self._text) // _CHARACTERS_OF_EACH)
+            before = parts.counts_before(n // _CHARACTERS_OF_EACH)
             if before is not None:
                 return np.asarray(before)
         counted = super()._count_before()

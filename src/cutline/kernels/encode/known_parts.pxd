@@ -1,5 +1,7 @@
 """Counts of parts of a text between safe split points, for what cuts it."""
 
+from libc.stdint cimport int32_t
+
 from cutline.kernels.base.characters cimport Characters
 from cutline.kernels.base.common cimport int64_t
 from cutline.kernels.encode.batches cimport OwnedState
@@ -17,6 +19,9 @@ cdef class KnownParts:
     cdef bint asks_long         # ... and parts that are too long to be looked up
     cdef OwnedState take(self, Py_ssize_t most)
     cdef int give_back(self, OwnedState owned, Py_ssize_t outcome) except -1
+    cdef Py_ssize_t look_up(
+        self, OwnedState owned, Py_ssize_t first, int32_t* counts
+    ) noexcept nogil
     cdef Py_ssize_t first_after(self, Py_ssize_t at) noexcept nogil
     cdef Py_ssize_t count_one(
         self, OwnedState owned, Py_ssize_t start, Py_ssize_t end, bint leads

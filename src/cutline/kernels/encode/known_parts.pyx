@@ -8,15 +8,16 @@ Guarded by tests/pipeline/test_known_parts.py.
 
 from cpython.exc cimport PyErr_SetObject
 from cython cimport auto_pickle
+from libc.stdint cimport int32_t
 
 from cutline.kernels.base.memory import zeroed_numbers
 
 from cutline.kernels.base.characters cimport characters_of, slice_of
-from cutline.kernels.base.common cimport (
-    INTERRUPTED, NO_LIMIT, UNKNOWN, int64_t, uint32_t,
-)
+from cutline.kernels.base.common cimport INTERRUPTED, NO_LIMIT, UNKNOWN, int64_t, uint32_t
 from cutline.kernels.base.signals cimport is_interrupted, raise_pending
-from cutline.kernels.encode.runs cimport LONGEST_PART, PartKey, count_of_part, keep_part
+from cutline.kernels.encode.runs cimport (
+    LONGEST_PART, PARTS, PartKey, count_known_parts, count_of_part, keep_part,
+)
 
 cdef enum:
     NEAR_POINTS = 4             # that are looked over first
@@ -52,36 +53,58 @@ cdef class KnownParts:
 
         None: more parts than `most` were not met before.
         """
-        cdef Py_ssize_t place, tokens = 0, total = 0, n = self.points.shape[0]
+        cdef Py_ssize_t first = 0, part, number, tokens = 0, total = 0, n = self.points.shape[0]
         cdef int64_t[::1] before = zeroed_numbers("q", n)
+        cdef int32_t[PARTS] counts
         cdef OwnedState owned = self.take(most)
         with nogil:
-            for place in range(1, n):
-                tokens = self.count_one(owned, self.points[place - 1], self.points[place], False)
-                if tokens < 0:
-                    break
-                total += tokens
-                before[place] = total
+            while first < n - 1 and tokens >= 0:
+                for part in range(self.look_up(owned, first, counts)):
+                    number = first + part
+                    tokens = counts[part]
+                    if tokens < 0:
+                        tokens = self.count_one(
+                            owned, self.points[number], self.points[number + 1], False
+                        )
+                    if tokens < 0:
+                        break
+                    total += tokens
+                    before[number + 1] = total
+                first += PARTS
         self.give_back(owned, tokens)
         return None if tokens < 0 else before.base
 
+    cdef Py_ssize_t look_up(
+        self, OwnedState owned, Py_ssize_t first, int32_t* counts
+    ) noexcept nogil:
+        """Tell the counts of the next parts, NOT_FOUND of those not met before. Returns how many."""
+        cdef Characters[PARTS] parts
+        cdef Py_ssize_t n = min(<Py_ssize_t> PARTS, self.points.shape[0] - 1 - first), part
+        for part in range(n):
+            parts[part] = slice_of(
+                &self.text, self.points[first + part], self.points[first + part + 1]
+            )
+        count_known_parts(owned.state.runs, parts, n, &owned.state.run_store, counts)
+        return n
+
     def unknown(self):
         """Return the numbers of the short parts that were not met before, in order: int64."""
-        cdef Py_ssize_t place, found = 0, n = self.points.shape[0]
+        cdef Py_ssize_t first = 0, part, number, found = 0, n = self.points.shape[0]
         numbers = zeroed_numbers("q", n)
         cdef int64_t[::1] out = numbers
+        cdef int32_t[PARTS] counts
         cdef OwnedState owned = self.encoder.take_state()
-        cdef Characters part
-        cdef PartKey key
         owned.reserve_runs()
         with nogil:
-            for place in range(1, n):
-                part = slice_of(&self.text, self.points[place - 1], self.points[place])
-                if part.n <= LONGEST_PART:
-                    out[found] = place - 1
-                    found += count_of_part(
-                        owned.state.runs, &part, False, &owned.state.run_store, &key
-                    ) < 0
+            while first < n - 1:
+                for part in range(self.look_up(owned, first, counts)):
+                    number = first + part
+                    out[found] = number
+                    found += (
+                        counts[part] < 0
+                        and self.points[number + 1] - self.points[number] <= LONGEST_PART
+                    )
+                first += PARTS
         self.encoder.release(owned)
         return numbers[:found]
 

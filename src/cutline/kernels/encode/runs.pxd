@@ -17,6 +17,7 @@ cdef enum:
     LEAST_WITH_TAIL = 256   # characters of a text whose end is looked at, too
     LOADED = 16             # characters from the start of a run that can be read
     LONGEST_PART = 255      # characters of a part that is looked up
+    PARTS = 32              # that are looked up together
     COPIED = 8192           # characters of long runs
     TOO_MANY_BLANKS = -1
 
@@ -85,6 +86,9 @@ cdef void find_runs(
 ) noexcept nogil
 cdef int32_t count_of_part(
     const Runs* runs, const Characters* part, bint leads, const Store* store, PartKey* key
+) noexcept nogil
+cdef void count_known_parts(
+    const Runs* runs, const Characters* parts, Py_ssize_t n, const Store* store, int32_t* counts
 ) noexcept nogil
 cdef void keep_part(const PartKey* key, Store* store, uint32_t count) noexcept nogil
 cdef bint keep_count(

@@ -399,6 +399,12 @@ cdef int32_t count_of_part(
     PartKey* key        # out
 ) noexcept nogil:
     """The tokens of 1 to LONGEST_PART characters from anywhere in a text. NOT_FOUND: not known."""
+    make_part_key(part, leads, key)
+    key.key.record = record_of(runs, store, key.key.hashed)
+    return count_of_long(&key.key)
+
+
+cdef inline void make_part_key(const Characters* part, bint leads, PartKey* key) noexcept nogil:
     key.key.n_bytes = part.n * part.kind
     key.key.characters = <const uint8_t*> part.data
     if key.key.n_bytes < <Py_ssize_t> sizeof(key.padded):
@@ -411,8 +417,30 @@ cdef int32_t count_of_part(
         | <uint32_t> part.n
     )
     key.key.hashed = hash_of_long(&key.key)
-    key.key.record = record_of(runs, store, key.key.hashed)
-    return count_of_long(&key.key)
+
+
+cdef void count_known_parts(
+    const Runs* runs, const Characters* parts, Py_ssize_t n, const Store* store,
+    int32_t* counts     # out
+) noexcept nogil:
+    """What count_of_part tells of PARTS at most, that no text begins with; NOT_FOUND of longer ones.
+
+    Each waits for memory; together they share the wait.
+    """
+    cdef PartKey[PARTS] keys
+    cdef Py_ssize_t part
+    for part in range(n):
+        if 0 < parts[part].n <= LONGEST_PART:
+            make_part_key(&parts[part], False, &keys[part])
+            prefetch(index_slot(store, keys[part].key.hashed))
+    for part in range(n):
+        if 0 < parts[part].n <= LONGEST_PART:
+            keys[part].key.record = record_of(runs, store, keys[part].key.hashed)
+            prefetch(keys[part].key.record)
+    for part in range(n):
+        counts[part] = NOT_FOUND
+        if 0 < parts[part].n <= LONGEST_PART:
+            counts[part] = count_of_long(&keys[part].key)
 
 
 cdef void keep_part(const PartKey* key, Store* store, uint32_t count) noexcept nogil:

@@ -7,7 +7,6 @@ import copy
 import pickle
 import random
 from concurrent.futures import ThreadPoolExecutor
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -107,14 +106,15 @@ def test_counts_are_the_same_whether_parts_are_new_or_known(name: str) -> None:
     counter = encoding.intervals(text)
     assert isinstance(counter, KnownCounter)
     bulk = SliceCounter._count_before(counter)
-    assert counter._parts.counts_before(0) is None
+    assert np.asarray(counter._parts.known()).max() < 0
     np.testing.assert_array_equal(counter._before, bulk)
-    known = counter._parts.counts_before(0 if max(np.diff(bulk)) < 255 else 1 << 40)
-    np.testing.assert_array_equal(known, bulk)
+    known = np.asarray(counter._parts.known())
+    is_short = np.diff(counter._point_offsets) <= 255
+    np.testing.assert_array_equal(known, np.where(is_short, np.diff(bulk), -1))
     encoding = cutline.Encoding.from_tokenizers(tokenizer)
     counter = encoding.intervals(text)
     assert isinstance(counter, KnownCounter)
-    np.testing.assert_array_equal(counter._parts.counts_before(1 << 40), bulk)
+    np.testing.assert_array_equal(counter._parts.count(np.arange(len(bulk) - 1)), np.diff(bulk))
 
 
 @short_or_long("n_texts", 12, 1_000)
@@ -157,21 +157,21 @@ def test_any_cache_size(cache_bits: tuple[int, int]) -> None:
     for _ in range(60):
         text = "".join(rng.choices(PARTS, k=rng.randint(1, 90)))
         points = np.array([at for at in range(1, len(text)) if rng.random() < 0.3], dtype=np.int64)
-        before = [0]
-        for start, end in pairwise(points.tolist()):
-            before.append(before[-1] + (end - start) ** 2)
+        tokens = np.diff(points) ** 2
         parts = KnownParts(encoder, text, points, count, changes_starts=True)
         for turn in range(2):
             asked.clear()
-            found = parts.counts_before(1 << 40)
-            assert found is not None
-            assert found.tolist() == before[: len(points)]
+            known = np.asarray(parts.known())
+            unknown = np.flatnonzero(known < 0)
+            np.testing.assert_array_equal(known[known >= 0], tokens[known >= 0])
             # Some were forgotten, if there is little room for them.
             if turn and cache_bits[0] != 3 and len(points) > 40:
-                assert bool(asked) == (cache_bits[0] < 3)
+                assert bool(len(unknown)) == (cache_bits[0] < 3)
             if rng.random() < 0.3:
-                unknown = np.asarray(parts.unknown())
-                parts.keep(unknown, np.diff(before)[unknown])
+                parts.keep(unknown, tokens[unknown])
+            else:
+                np.testing.assert_array_equal(parts.count(unknown), tokens[unknown])
+                assert len(asked) == len(unknown)
 
 
 def test_what_counts_a_part_may_raise() -> None:
@@ -188,12 +188,12 @@ def test_what_counts_a_part_may_raise() -> None:
     points = counter._point_offsets
     parts = KnownParts(encoding, counter.text, points, fail, changes_starts=False)
     with pytest.raises(KeyboardInterrupt, match=r"^ $"):
-        parts.counts_before(1 << 40)
+        parts.count(np.arange(len(points) - 1))
     long = "one two " * 40 + "x" * 90 + " end" * 40
     points = encoding._pipeline.safe_points.all_of(long)  # type: ignore[union-attr]
     parts = KnownParts(encoding, long, points, count, changes_starts=False)
     with pytest.raises(KeyboardInterrupt, match="xxx"):
-        parts.counts_before(1 << 40)
+        parts.count(np.arange(len(points) - 1))
 
 
 def test_points_need_their_counts() -> None:
@@ -203,9 +203,11 @@ def test_points_need_their_counts() -> None:
     few = np.zeros(1, dtype=np.int64)
     with pytest.raises(ValueError, match="2 parts need as many counts, got 1"):
         counter._parts.keep(np.arange(2), few)
-    for number, tokens in ((-1, 1), (len(counter._point_offsets) - 1, 1), (0, -1)):
-        with pytest.raises(ValueError, match=f"part {number} with {tokens} tokens is none"):
-            counter._parts.keep(np.array([number]), np.array([tokens]))
+    for number in (-1, len(counter._point_offsets) - 1):
+        with pytest.raises(ValueError, match=f"no part {number} between"):
+            counter._parts.keep(np.array([number]), few)
+        with pytest.raises(ValueError, match=f"no part {number} between"):
+            counter._parts.count(np.array([number]))
     with pytest.raises(ValueError, match="points need as many counts"):
         PointSums(encoding, counter.text, 9.0, counter._parts, few, counter._longest_after)
 
@@ -260,4 +262,4 @@ def test_what_is_asked_for_a_part_does_not_take_what_is_known() -> None:
     counter = encoding.intervals(text)
     assert isinstance(counter, KnownCounter)
     short = np.diff(counter._point_offsets) <= 255
-    assert counter._parts.counts_before(len(short) - int(short.sum())) is not None
+    assert np.asarray(counter._parts.known())[short].min() >= 0

@@ -30,12 +30,10 @@ __all__ = ["AddedCounter", "KnownCounter", "RunCounter"]
 _ANY_CHARACTER: Final = array("i", [CHARACTER])
 _NONE: Final = memoryview(array("q"))
 _LONGER_SEARCH: Final = -1
-_CHARACTERS_OF_FEW: Final = 2048
-"""If fewer parts are new, or forgotten, they are counted one by one at once."""
-_FEW_NEW: Final = 4
-"""Parts are counted one by one: to count them together takes as long."""
+_FEW_NEW, _CHARACTERS_OF_FEW = 4, 2048
+"""So many new parts, or one for so many characters, are counted one by one."""
 _CHARACTERS_OF_EACH: Final = 128
-"""If more parts are left, to count all of a text takes less time than these."""
+"""If more are left of those counted together, all of the text is counted."""
 _ENDLESS: Final = 1 << 60  # tokens
 
 
@@ -129,24 +127,23 @@ class KnownCounter(FewCounter):
 
     def _count_before(self) -> NDArray[np.int64]:
         """See `SliceCounter`."""
-        points, parts = self._point_offsets, self._parts
-        if not len(points):
+        if not len(self._point_offsets):
             return super()._count_before()
-        n = len(self._text)
-        if (before := parts.counts_before(n // _CHARACTERS_OF_FEW)) is not None:
-            return np.asarray(before)
-        if self._count_new(np.asarray(parts.unknown())):
-            before = parts.counts_before(n // _CHARACTERS_OF_EACH)
-            if before is not None:
-                return np.asarray(before)
-        counted = super()._count_before()
-        parts.keep(np.arange(len(points) - 1), np.diff(counted))
-        return counted
+        parts, n = self._parts, len(self._text)
+        tokens = np.asarray(parts.known())
+        if np.count_nonzero(tokens < 0) > max(_FEW_NEW, n // _CHARACTERS_OF_FEW):
+            if self._count_new(np.flatnonzero(tokens < 0)):
+                tokens = np.asarray(parts.known())
+            if np.count_nonzero(tokens < 0) > n // _CHARACTERS_OF_EACH:
+                before = super()._count_before()
+                parts.keep(np.arange(len(tokens)), np.diff(before))
+                return before
+        new = np.flatnonzero(tokens < 0)
+        tokens[new] = parts.count(new)
+        return np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(tokens)])
 
     def _count_new(self, numbers: NDArray[np.int64]) -> bool:
-        """Count most of the parts of these numbers, unless they are few, or it takes too long."""
-        if len(numbers) <= _FEW_NEW:
-            return True
+        """Count the parts of most of these numbers and keep them; False: it would take too long."""
         pipeline, encoding, points = self._pipeline, self._encoding, self._point_offsets
         found = count_new_parts(pipeline, encoding, self._text, points, numbers)
         if found is not None:

@@ -49,20 +49,25 @@ def count_new_parts(
         The numbers of those that were counted, of equal ones only one; and the tokens of each.
         None: to count the whole text takes about as long.
     """
-    places = points.tolist()
-    firsts = {text[places[number] : places[number + 1]]: number for number in numbers.tolist()}
+    spans = zip(
+        numbers.tolist(), points[numbers].tolist(), points[numbers + 1].tolist(), strict=True
+    )
+    firsts = {text[start:end]: number for number, start, end in spans}
     if sum(map(len, firsts)) > _SHARE * len(text):
         return None
-    shorter, counted, spans = _joined(text, places, firsts, pipeline.safe_points.is_between)
+    shorter, counted, places = _joined(text, points, firsts, pipeline.safe_points.is_between)
     if not counted:
         return numbers[:0], numbers[:0]
-    edges = np.array(spans, dtype=np.int64)
+    edges = np.array(places, dtype=np.int64)
     before = tokens_before(pipeline, encoding, shorter, edges).reshape(-1, 2)
     return np.array(counted, dtype=np.int64), before[:, 1] - before[:, 0]
 
 
 def _joined(
-    text: str, points: list[int], parts: dict[str, int], is_between: Callable[[str, str], bool]
+    text: str,
+    points: NDArray[np.int64],
+    parts: dict[str, int],
+    is_between: Callable[[str, str], bool],
 ) -> tuple[str, list[int], list[int]]:
     """Write parts of a text side by side, with safe split points between them.
 
@@ -71,9 +76,9 @@ def _joined(
     it in the text, or is left out. Returns the new text; the numbers of the parts in it; and where
     each starts and ends, in turn.
     """
-    written, length = [text[: points[0]]], points[0]
+    written, length = [text[: points[0]]], int(points[0])
     counted: list[int] = []
-    spans: list[int] = []
+    places: list[int] = []
     end = text[points[-1] :]
     for part, number in parts.items():
         if not is_between(written[-1][-1], part[0]):
@@ -84,10 +89,10 @@ def _joined(
             length += len(between)
         written.append(part)
         counted.append(number)
-        spans += (length, length + len(part))
+        places += (length, length + len(part))
         length += len(part)
     while counted and not is_between(written[-1][-1], end[0]):
         length -= len(written.pop())
-        if spans[-1] > length:
-            del spans[-2:], counted[-1]
-    return "".join([*written, end]), counted, spans
+        if places[-1] > length:
+            del places[-2:], counted[-1]
+    return "".join([*written, end]), counted, places

@@ -15,15 +15,16 @@ cdef class KnownParts:
     cdef object count_alone
     cdef bint changes_starts
     cdef Py_ssize_t near        # the number of a point
-    cdef Py_ssize_t asks_left   # until counts are UNKNOWN
-    cdef bint asks_long         # ... and parts that are too long to be looked up
-    cdef OwnedState take(self, Py_ssize_t most)
-    cdef int give_back(self, OwnedState owned, Py_ssize_t outcome) except -1
+    cdef OwnedState take(self)
+    cdef int check(self, const int64_t[::1] numbers) except -1
     cdef Py_ssize_t look_up(
         self, OwnedState owned, Py_ssize_t first, int32_t* counts
     ) noexcept nogil
     cdef Py_ssize_t first_after(self, Py_ssize_t at) noexcept nogil
     cdef Py_ssize_t count_one(
+        self, OwnedState owned, Py_ssize_t start, Py_ssize_t end, bint leads
+    ) noexcept nogil
+    cdef Py_ssize_t count_anew(
         self, OwnedState owned, Py_ssize_t start, Py_ssize_t end, bint leads
     ) noexcept nogil
     cdef Py_ssize_t count_part(

@@ -13,7 +13,7 @@ from libc.stdint cimport int32_t
 from cutline.kernels.base.memory import zeroed_numbers
 
 from cutline.kernels.base.characters cimport characters_of, slice_of
-from cutline.kernels.base.common cimport INTERRUPTED, NO_LIMIT, UNKNOWN, int64_t, uint32_t
+from cutline.kernels.base.common cimport INTERRUPTED, UNKNOWN, int64_t, uint32_t
 from cutline.kernels.base.signals cimport is_interrupted, raise_pending
 from cutline.kernels.encode.runs cimport (
     LONGEST_PART, PARTS, PartKey, count_known_parts, count_of_part, keep_part,
@@ -46,33 +46,21 @@ cdef class KnownParts:
         self.points = points
         self.count_alone = count
         self.changes_starts = changes_starts
-        self.asks_left = NO_LIMIT
 
-    def counts_before(self, Py_ssize_t most):
-        """Count the tokens from the first point to each: int64.
-
-        None: more parts than `most` were not met before.
-        """
-        cdef Py_ssize_t first = 0, part, number, tokens = 0, total = 0, n = self.points.shape[0]
-        cdef int64_t[::1] before = zeroed_numbers("q", n)
+    def known(self):
+        """Return the tokens of each part between two points: int64; -1: it was not met before."""
+        cdef Py_ssize_t first = 0, part, n = self.points.shape[0] - 1
+        tokens = zeroed_numbers("q", max(n, 0))
+        cdef int64_t[::1] out = tokens
         cdef int32_t[PARTS] counts
-        cdef OwnedState owned = self.take(most)
+        cdef OwnedState owned = self.take()
         with nogil:
-            while first < n - 1 and tokens >= 0:
+            while first < n:
                 for part in range(self.look_up(owned, first, counts)):
-                    number = first + part
-                    tokens = counts[part]
-                    if tokens < 0:
-                        tokens = self.count_one(
-                            owned, self.points[number], self.points[number + 1], False
-                        )
-                    if tokens < 0:
-                        break
-                    total += tokens
-                    before[number + 1] = total
+                    out[first + part] = counts[part]
                 first += PARTS
-        self.give_back(owned, tokens)
-        return None if tokens < 0 else before.base
+        self.encoder.release(owned)
+        return tokens
 
     cdef Py_ssize_t look_up(
         self, OwnedState owned, Py_ssize_t first, int32_t* counts
@@ -87,26 +75,34 @@ cdef class KnownParts:
         count_known_parts(owned.state.runs, parts, n, &owned.state.run_store, counts)
         return n
 
-    def unknown(self):
-        """Return the numbers of the short parts that were not met before, in order: int64."""
-        cdef Py_ssize_t first = 0, part, number, found = 0, n = self.points.shape[0]
-        numbers = zeroed_numbers("q", n)
-        cdef int64_t[::1] out = numbers
-        cdef int32_t[PARTS] counts
-        cdef OwnedState owned = self.encoder.take_state()
-        owned.reserve_runs()
+    def count(self, const int64_t[::1] numbers not None):
+        """Count the tokens of some parts, one by one: int64. Short ones are kept."""
+        cdef Py_ssize_t place, number, tokens = 0
+        counted = zeroed_numbers("q", numbers.shape[0])
+        cdef int64_t[::1] out = counted
+        cdef OwnedState owned
+        self.check(numbers)
+        owned = self.take()
         with nogil:
-            while first < n - 1:
-                for part in range(self.look_up(owned, first, counts)):
-                    number = first + part
-                    out[found] = number
-                    found += (
-                        counts[part] < 0
-                        and self.points[number + 1] - self.points[number] <= LONGEST_PART
-                    )
-                first += PARTS
+            for place in range(numbers.shape[0]):
+                number = numbers[place]
+                tokens = self.count_anew(
+                    owned, self.points[number], self.points[number + 1], False
+                )
+                if tokens < 0:
+                    break
+                out[place] = tokens
         self.encoder.release(owned)
-        return numbers[:found]
+        if tokens == INTERRUPTED:
+            raise_pending()
+        return counted
+
+    cdef int check(self, const int64_t[::1] numbers) except -1:
+        cdef Py_ssize_t place
+        for place in range(numbers.shape[0]):
+            if not 0 <= numbers[place] < self.points.shape[0] - 1:
+                raise ValueError(f"no part {numbers[place]} between {self.points.shape[0]} points")
+        return 0
 
     def keep(self, const int64_t[::1] numbers not None, const int64_t[::1] tokens not None):
         """Keep what was counted otherwise: the tokens of parts, by their numbers."""
@@ -116,11 +112,8 @@ cdef class KnownParts:
         cdef PartKey key
         if tokens.shape[0] != n:
             raise ValueError(f"{n} parts need as many counts, got {tokens.shape[0]}")
-        for place in range(n):
-            if not 0 <= numbers[place] < self.points.shape[0] - 1 or tokens[place] < 0:
-                raise ValueError(f"part {numbers[place]} with {tokens[place]} tokens is none")
-        owned = self.encoder.take_state()
-        owned.reserve_runs()
+        self.check(numbers)
+        owned = self.take()
         with nogil:
             for place in range(n if owned.state.stores else 0):
                 number = numbers[place]
@@ -131,22 +124,12 @@ cdef class KnownParts:
                     keep_part(&key, &owned.state.run_store, <uint32_t> tokens[place])
         self.encoder.release(owned)
 
-    cdef OwnedState take(self, Py_ssize_t most):
+    cdef OwnedState take(self):
         cdef OwnedState owned = self.encoder.take_state()
         owned.reserve_runs()
         owned.state.lookups.watch.is_on = True
-        self.asks_left = most
-        self.asks_long = True
         self.near = 0
         return owned
-
-    cdef int give_back(self, OwnedState owned, Py_ssize_t outcome) except -1:
-        self.encoder.release(owned)
-        self.asks_left = NO_LIMIT
-        self.asks_long = False
-        if outcome == INTERRUPTED:
-            raise_pending()
-        return 0
 
     cdef Py_ssize_t first_after(self, Py_ssize_t at) noexcept nogil:
         """The number of the first point after a place; that of all, if there is none."""
@@ -188,28 +171,31 @@ cdef class KnownParts:
     ) noexcept nogil:
         """The same of what has no point inside.
 
-        UNKNOWN: it is long, and would be counted again and again; or too many others are new.
+        UNKNOWN: it is long, and would be counted again and again.
         """
         cdef Characters part = slice_of(&self.text, start, end)
         cdef PartKey key
         cdef Py_ssize_t tokens
-        cdef bint is_kept = part.n <= LONGEST_PART
         if part.n == 0:
             return 0
+        if part.n > LONGEST_PART:
+            return UNKNOWN
         leads = leads and self.changes_starts
-        if is_kept:
-            tokens = count_of_part(owned.state.runs, &part, leads, &owned.state.run_store, &key)
-            if tokens >= 0:
-                return tokens
-        elif not self.asks_long:
-            return UNKNOWN
-        if self.asks_left == 0:
-            return UNKNOWN
-        self.asks_left -= 1
+        tokens = count_of_part(owned.state.runs, &part, leads, &owned.state.run_store, &key)
+        return tokens if tokens >= 0 else self.count_anew(owned, start, end, leads)
+
+    cdef Py_ssize_t count_anew(
+        self, OwnedState owned, Py_ssize_t start, Py_ssize_t end, bint leads
+    ) noexcept nogil:
+        """Count the tokens of a part that was not met before, and keep them if it is short."""
+        cdef Characters part = slice_of(&self.text, start, end)
+        cdef PartKey key
+        cdef Py_ssize_t tokens
         if is_interrupted(&owned.state.lookups.watch, part.n):
             return INTERRUPTED
         tokens = self.ask(start, end, leads)
-        if is_kept and tokens >= 0 and owned.state.stores:
+        if part.n <= LONGEST_PART and tokens >= 0 and owned.state.stores:
+            count_of_part(owned.state.runs, &part, leads, &owned.state.run_store, &key)
             keep_part(&key, &owned.state.run_store, <uint32_t> tokens)
         return tokens
 

@@ -106,7 +106,7 @@ def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(few_slices, "SHARE", 3.0)  # starts may be far apart; lines are long
 
 
-@short_or_long("n_models", 40, 600)
+@short_or_long("n_models", 20, 600)
 @pytest.mark.usefixtures("small_chunks")
 def test_chunks_are_those_found_by_counting(n_models: int, tmp_path: Path) -> None:
     rng, n_by_runs, n_stopped = random.Random(5), 0, 0
@@ -148,7 +148,8 @@ def test_stops_end_runs(known: str, tmp_path: Path) -> None:
     for stop in STOPS:
         assert ends_runs(encoding, stop)
         assert ends_runs(encoding, stop, "Ω")
-        assert not ends_runs(encoding, f"{stop}\u0301")
+        # A mark may be in a token with what is before it, unless it is written by its bytes.
+        assert ends_runs(encoding, f"{stop}\u0301") == ("\u0301" not in known)
     assert not ends_runs(encoding, "・")
 
 

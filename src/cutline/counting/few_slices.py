@@ -16,7 +16,7 @@ __all__ = ["LEAST_TOKENS", "FewSlices", "few_slices"]
 
 LEAST_TOKENS = 64
 """Of a slice."""
-SHARE = 0.25
+SHARE = 1.0
 """Of a slice's tokens at most is what is counted again at one of its ends, on average: by runs."""
 COUNTED_AGAIN = 2.0
 """As many times as a text has bytes, parts of it may be counted again at the ends of slices."""

@@ -28,8 +28,12 @@ _CLASSES: Final = {
     "Latin": r"\p{Latin}",
     "Greek": r"[\p{Greek}&&[^\p{M}]]",
     "Cyrillic": r"[\p{Cyrillic}&&[^\p{M}]]",
+    "Han": r"[[\p{Han}\p{Hiragana}\p{Katakana}\x{30FC}]&&[^\p{M}]]",
 }
-"""Classes of characters and how a pattern writes them. All other characters are one more."""
+"""Classes of characters and how a pattern writes them. All other characters are one more.
+
+SentencePiece makes no tokens of several, where it splits by scripts: kana are Han.
+"""
 
 _OTHERS: Final = len(_CLASSES)
 _MARKS: Final = _OTHERS + 1
@@ -89,7 +93,9 @@ def closed_pattern(
 def _classes() -> NDArray[np.uint8]:
     """Return the number of the class of each code point; nobody writes into it."""
     class_of = np.full(CODE_POINTS, _OTHERS, dtype=np.uint8)
-    for name, number in (("Latin", 3), ("Greek", 4), ("Cyrillic", 5), ("M", _MARKS)):
+    scripts = {"Latin": 3, "Greek": 4, "Cyrillic": 5, "Han": 6, "Hiragana": 6, "Katakana": 6}
+    class_of[0x30FC] = 6
+    for name, number in {**scripts, "M": _MARKS}.items():
         chars = find_property(name)
         assert chars is not None
         for start, end in chars.ranges():

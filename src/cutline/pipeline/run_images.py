@@ -65,6 +65,8 @@ def image_rules(
     made = ImageRules(
         np.zeros(1, dtype=np.uint8),
         None,
+        None,
+        "",
         _BLANK,
         written,
         prefix,

@@ -19,6 +19,10 @@ from cutline.spec import TokenizerSpec
 __all__ = ["run_rules"]
 
 _BLANK: Final = " "
+_STOPS: Final = "\u3002\uff0c\u3001"
+"""The most frequent ones of Chinese and Japanese."""
+_LETTERS: Final = "\u4e00\u306e"
+"""One of each of their scripts."""
 _NO_PREFIX, _A_BLANK, _A_BLANK_IF_NONE = range(3)
 
 
@@ -46,8 +50,11 @@ def run_rules(spec: TokenizerSpec) -> RunRules | None:
     others = np.arange(neighbours.n_classes) != blank
     if not neighbours.is_alone(blank) or not neighbours.apart[others, blank].all():
         return None
-    after_lines = _after_lines(neighbours, spell)
-    return RunRules(spell.kept_bits, after_lines, spell.stand_ins, written, prefix)
+    stops = _stops(neighbours, spell)
+    after_lines, after_stops = (_after(neighbours, spell, one) for one in ("\n", stops))
+    return RunRules(
+        spell.kept_bits, after_lines, after_stops, stops, spell.stand_ins, written, prefix
+    )
 
 
 def _divided(spec: TokenizerSpec) -> tuple[tuple[Step, ...], tuple[Step, ...], int]:
@@ -65,9 +72,25 @@ def _divided(spec: TokenizerSpec) -> tuple[tuple[Step, ...], tuple[Step, ...], i
     return steps, last, prefix
 
 
-def _after_lines(neighbours: Neighbours, spell: Spell) -> NDArray[np.uint8] | None:
-    """Tell by a bit for each character whether a text may be cut between a line feed and it."""
-    line, *unknown = neighbours.classes_in("\n" + spell.stand_ins).tolist()
-    if not neighbours.apart[line, unknown].all():
+def _stops(neighbours: Neighbours, spell: Spell) -> str:
+    """Return the stops that a text may be cut after where most of what comes next begins."""
+    letters = [neighbours.classes_in(spell.apply(one))[0] for one in _LETTERS]
+    return "".join(stop for stop in _STOPS if _row(neighbours, spell, stop)[letters].all())
+
+
+def _row(neighbours: Neighbours, spell: Spell, character: str) -> NDArray[np.bool_]:
+    """Tell for each class whether a text may be cut between a character, as written, and it."""
+    row: NDArray[np.bool_] = neighbours.apart[neighbours.classes_in(spell.apply(character))[-1]]
+    return row
+
+
+def _after(neighbours: Neighbours, spell: Spell, stops: str) -> NDArray[np.uint8] | None:
+    """Tell by a bit for each character whether a text may be cut between each of some and it."""
+    if not stops:
         return None
-    return neighbours.bits_of(neighbours.apart[line])
+    rows = [_row(neighbours, spell, stop) for stop in stops]
+    apart: NDArray[np.bool_] = np.logical_and.reduce(rows)
+    kept = spell.kept_bits
+    bits = neighbours.bits_of(apart) & kept
+    # What is written by its bytes begins with one of their stand-ins.
+    return bits | ~kept if apart[neighbours.classes_in(spell.stand_ins)].all() else bits

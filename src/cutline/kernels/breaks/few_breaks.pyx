@@ -18,10 +18,9 @@ from cutline.kernels.breaks.outlined cimport Places, cut_counted
 from cutline.kernels.breaks.overlaps cimport Overlap
 from cutline.kernels.cut.longest_fit cimport begin_search, free_search
 from cutline.kernels.encode.encoder cimport utf8_data
-from cutline.kernels.encode.few_starts cimport FewStart
+from cutline.kernels.encode.few_starts cimport GAP, FewStart
 
 cdef enum:
-    GAP = 32                    # characters from one start to the next, or more
     NEAR_STARTS = 8             # that are looked over first
 
 
@@ -76,6 +75,7 @@ cdef class FewSums:
         """Begin with a text, which outlives this or the next one."""
         self.text = text[0]
         self.starts.count = 0
+        self.starts.gap = GAP
         self.starts.last = -GAP
         self.starts.squares = 0
 

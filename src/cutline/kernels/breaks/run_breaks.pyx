@@ -34,8 +34,10 @@ cdef extern from "native.h":
     int popcount "cutline_popcount"(uint64_t word) noexcept nogil
 
 cdef enum:
-    LEAST_PART = 32             # characters of a part that is kept: to count others costs as little
     FEW_BLANKS = 12             # characters for each, or more: runs end with lines, too
+    LOOKED_AT_FIRST = 1024      # characters, to tell how long lines are
+    LONG_LINES = 4              # of them are a chunk, or fewer: runs end with stops, too
+    UNKNOWN_TOKENS = 3          # of a character that is written by its bytes
 
 
 @cython.auto_pickle(False)
@@ -63,9 +65,14 @@ cdef class RunSums(FewSums):
         self, OwnedState owned, const uint8_t* utf8, Py_ssize_t n
     ) noexcept nogil:
         self.separators = self.rules.separators
-        # Runs that end with lines are more, and slower to count, but give slices starts.
+        # Runs that end with lines are more, and slower to count, but give slices starts; and more so
+        # those that end with stops.
         if has_few_blanks(&self.text):
             self.separators.after_lines = self.rules.after_lines
+            if self.rules.after_stops != NULL and has_long_lines(
+                &self.text, self.rules.spelling.kept, self.starts.most
+            ):
+                self.separators.after_stops = self.rules.after_stops
         return count_by_runs(
             &self.encoder.tables.bpe, &self.source, &owned.state, &self.separators,
             &self.rules.spelling, &self.text, &self.starts,
@@ -83,6 +90,26 @@ cdef bint has_few_blanks(const Characters* text) noexcept nogil:
         blanks += popcount(matches_of(data + at * text.kind, text.kind, c" ", c" "))
         at += LOOKED_AT
     return FEW_BLANKS * blanks <= at
+
+
+cdef bint has_long_lines(
+    const Characters* text, const uint8_t* kept, double most
+) noexcept nogil:
+    """Whether what lies between two blanks or line feeds is a large part of so many tokens, of which
+    a known character has one at most.
+    """
+    cdef Py_ssize_t n = min(text.n, LOOKED_AT_FIRST), at, last = 0
+    cdef double squares = 0, tokens = n
+    cdef uint32_t point
+    for at in range(n):
+        point = char_at(text, at)
+        if point == c" " or point == c"\n":
+            squares += <double> (at - last) * (at - last)
+            last = at
+        elif not kept[point >> 3] >> (point & 7) & 1:
+            tokens += UNKNOWN_TOKENS - 1
+    squares += <double> (n - last) * (n - last)
+    return LONG_LINES * squares * tokens > most * n * n
 
 
 @cython.internal
@@ -108,7 +135,8 @@ cdef class RunCut(FewCut):
         cdef Separators separators = self.separators[0]
         cdef PartKey key
         cdef Py_ssize_t tokens
-        cdef bint is_kept = LEAST_PART <= part.n <= LONGEST_PART
+        # To count others costs as little.
+        cdef bint is_kept = self.sums.starts.gap <= part.n <= LONGEST_PART
         if is_kept:
             # Who cuts a text again asks for the same parts.
             tokens = count_of_part(state.runs, &part, leads, &state.run_store, &key)

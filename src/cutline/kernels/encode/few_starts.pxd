@@ -7,6 +7,9 @@ from cutline.kernels.base.common cimport NO_MEMORY, UNKNOWN, grow
 
 cdef enum:
     FAR = 1024                  # characters from one start to the next one at most
+    GAP = 32                    # characters from one start to the next, or more
+    LEAST_GAP = 8               # ... of a text whose characters have many tokens: as many as have
+    GAP_TOKENS = 16             # ... so many on average
     LOOK_AFTER = 256            # starts, to see how far apart they are
 
 cdef struct FewStart:
@@ -17,7 +20,7 @@ cdef struct FewStart:
 cdef struct FewStarts:
     FewStart* items
     Py_ssize_t count, slots, gap
-    Py_ssize_t last             # where the last one is; in: -gap
+    Py_ssize_t last             # where the last one is; in: -GAP
     double squares              # of the characters between two, added up
     double most                 # tokens between two, as many as a character finds around it
 
@@ -42,6 +45,8 @@ cdef inline int add_few_start(
     """Add a start after the last one. 0, NO_MEMORY, or UNKNOWN: they are too far apart."""
     if pass_to(starts, at) < 0:
         return UNKNOWN
+    if tokens > 0:
+        starts.gap = max(LEAST_GAP, min(GAP, GAP_TOKENS * at // tokens))
     if not append_start(starts, at, tokens):
         return NO_MEMORY
     if starts.count % LOOK_AFTER == 0 and not are_near(starts, at, tokens):

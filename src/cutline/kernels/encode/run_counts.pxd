@@ -36,9 +36,11 @@ cdef struct Spelling:
 
 cdef class RunRules:
     cdef Separators separators
-    cdef const uint8_t* after_lines     # of separators by which runs end with lines, too
+    # Of separators by which runs end with lines, too; and with stops.
+    cdef const uint8_t* after_lines
+    cdef const uint8_t* after_stops
     cdef Spelling spelling
-    cdef const uint8_t[::1] held, held_after
+    cdef const uint8_t[::1] held, held_lines, held_stops
     cdef readonly bint are_known
     cdef int prepare(self, str text) except -1
     cdef str write_text(self, str text, Alignment alignment)

@@ -10,6 +10,8 @@ class RunRules:
         cls,
         kept: NDArray[np.uint8],
         after_lines: NDArray[np.uint8] | None,
+        after_stops: NDArray[np.uint8] | None,
+        stops: str,
         stand_ins: str,
         blank: str,
         prefix: int,

@@ -19,10 +19,10 @@ from cutline.kernels.base.common cimport (
 )
 from cutline.kernels.base.signals cimport is_interrupted
 from cutline.kernels.encode.batches cimport Batch, count_batch, count_short, fill_batch, use_lanes
-from cutline.kernels.encode.few_starts cimport add_few_start, end_starts
+from cutline.kernels.encode.few_starts cimport GAP, add_few_start, end_starts
 from cutline.kernels.encode.runs cimport (
-    A_BLANK, A_BLANK_IF_NONE, LEAST_WITH_TAIL, NO_PREFIX, RUNS, TOO_MANY_BLANKS, Runs, find_runs,
-    keep_count,
+    A_BLANK, A_BLANK_IF_NONE, LEAST_WITH_TAIL, NO_PREFIX, RUNS, STOPS, TOO_MANY_BLANKS, Runs,
+    find_runs, keep_count,
 )
 
 cdef extern from "Python.h":
@@ -30,7 +30,7 @@ cdef extern from "Python.h":
 
 cdef enum:
     NO_RUN = -1                 # instead of the number of a run: the end of the text
-    RUNS_A_START = 2            # or more
+    RUNS_A_START = 2            # or more, unless characters have many tokens
     # The lead of a run at which no slice may begin to be counted: it is counted with the one before,
     # or characters of that one change one another.
     GOES_ON = -2
@@ -55,6 +55,8 @@ cdef class RunRules:
         kept: a bit for each of the 0x110000 code points that stays as it is; ASCII does.
         after_lines: a bit for each code point before which a text may be cut after a line feed;
             None: for no one.
+        after_stops: the same after each of some stops; None: there are none.
+        stops: one to three characters of two bytes in memory; or empty.
         stand_ins: for the bytes from 128 on: neighbours, of two bytes in memory each.
         blank: what is written as a blank, too.
         prefix: what is put before a text: 0 nothing, 1 a blank, 2 a blank unless it has one.
@@ -62,12 +64,18 @@ cdef class RunRules:
 
     def __cinit__(
         self, const uint8_t[::1] kept not None, const uint8_t[::1] after_lines,
-        str stand_ins not None, str blank not None, int prefix, *_
+        const uint8_t[::1] after_stops, str stops not None, str stand_ins not None,
+        str blank not None, int prefix, *_
     ):
+        cdef int place
         self.held = kept
         self.spelling.kept = &kept[0]
-        self.held_after = after_lines
+        self.held_lines = after_lines
+        self.held_stops = after_stops
         self.after_lines = NULL if after_lines is None else &after_lines[0]
+        self.after_stops = NULL if after_stops is None else &after_stops[0]
+        for place in range(STOPS if stops else 0):
+            self.separators.stops[place] = ord(stops[place % len(stops)])
         self.spelling.stand_in = ord(stand_ins[0])
         self.spelling.blank = ord(blank)
         self.separators.one = c" "
@@ -197,7 +205,7 @@ cdef Py_ssize_t add_starts(
             status = add_few_start(starts, at, total)
             if status < 0:
                 return status
-        last = min(run + RUNS_A_START, runs.count)
+        last = min(run + (RUNS_A_START if starts.gap == GAP else 1), runs.count)
         while run < last:
             total += runs.counts[run]
             run += 1
@@ -218,7 +226,7 @@ cdef Py_ssize_t count_others(
             total += runs.counts[run]
             continue
         if missed.count and runs.leads[run] == 0 and missed.runs[missed.count - 1] != run - 1:
-            # The line that ends before it is known, and what was written may not be joined to it.
+            # What ends before it, at no blank, is known: what was written may not be joined to it.
             added = count_missed(bpe, source, state, missed)
             if added < 0:
                 return added

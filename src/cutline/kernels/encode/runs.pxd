@@ -20,6 +20,7 @@ cdef enum:
     PARTS = 32              # that are looked up together
     COPIED = 8192           # characters of long runs
     TOO_MANY_BLANKS = -1
+    STOPS = 3               # characters, besides line feeds, after which runs may end
 
     # What is put before a text, for runs with leading blanks.
     NO_PREFIX = 0
@@ -33,9 +34,11 @@ cdef struct Separators:
     bint lead_runs          # blanks before a run are a part of it
     bint are_known          # False: there are none
     bint are_removed        # no word has anything of them
-    # A bit for each code point before which a run ends after a line feed, if it is none of these and
-    # no line feed; NULL: runs go on after one.
+    # A bit for each code point before which a run ends after a line feed, and after a stop of two bytes
+    # in memory, if it is none of all these; NULL: runs go on after it.
     const uint8_t* after_lines
+    const uint8_t* after_stops
+    uint32_t stops[STOPS]
 
 # The key of a run of a few characters of different blocks.
 cdef struct PaddedKey:
@@ -58,7 +61,7 @@ cdef struct PartKey:
     uint8_t padded[16]
 
 # Runs of a text. A separator comes before each but one at the start, and after each; or it ends with a
-# line, and the next one begins there. All have a count; the lists tell which ones have keys of which
+# stop, and the next one begins there. All have a count; the lists tell which ones have keys of which
 # kind.
 cdef struct Runs:
     Py_ssize_t count, n_short, n_padded, n_long

@@ -81,7 +81,7 @@ cdef inline void find_edges(
     Runs* runs, const Unit* text, Py_ssize_t n, Py_ssize_t at, int kind, Separators separators
 ) noexcept nogil:
     """Tell where runs start and end, but for those near the end of what can be read."""
-    cdef uint64_t matches, edges, before = 1, lines, after = 0, line_before = 0
+    cdef uint64_t matches, edges, before = 1, stops, after, stop_before = 0
     cdef uint32_t other = separators.other
     cdef Py_ssize_t n_edges = 0
     if Unit is uint8_t and other > 0xFF:
@@ -91,11 +91,11 @@ cdef inline void find_edges(
         edges = matches ^ (matches << 1 | before)
         before = matches >> 63
         if separators.after_lines != NULL:
-            lines = matches_of(<const uint8_t*> (text + at), kind, c"\n", c"\n")
-            after = (lines << 1 | line_before) & ~(lines | matches)
-            line_before = lines >> 63
+            stops = find_stops(text + at, kind, &separators)
+            after = (stops << 1 | stop_before) & ~(stops | matches)
+            stop_before = stops >> 63
             if after:
-                n_edges = add_edges(runs, text, at, edges, after, n_edges, separators.after_lines)
+                n_edges = add_edges(runs, text, at, edges, after, n_edges, &separators)
                 edges = 0
         while edges:
             runs.edges[n_edges] = at + low_bit(edges)
@@ -107,13 +107,27 @@ cdef inline void find_edges(
         runs.count -= 1
 
 
+cdef inline uint64_t find_stops(
+    const Unit* text, int kind, const Separators* separators
+) noexcept nogil:
+    """Which of 64 characters are line feeds or stops."""
+    if Unit is not uint8_t:
+        if separators.after_stops != NULL:
+            return (
+                matches_of(<const uint8_t*> text, kind, c"\n", separators.stops[0])
+                | matches_of(<const uint8_t*> text, kind, separators.stops[1], separators.stops[2])
+            )
+    return matches_of(<const uint8_t*> text, kind, c"\n", c"\n")
+
+
 cdef inline Py_ssize_t add_edges(
     Runs* runs, const Unit* text, Py_ssize_t at, uint64_t edges, uint64_t after, Py_ssize_t n_edges,
-    const uint8_t* after_lines
+    const Separators* separators
 ) noexcept nogil:
-    """Add the edges of 64 characters of which some are first in a line, the end of a run and the start of
-    one if they are such as may be. Returns how many edges there are then.
+    """Add the edges of 64 characters of which some come after line feeds or stops, the end of a run and
+    the start of one if they are such as may be. Returns how many edges there are then.
     """
+    cdef const uint8_t* may_begin
     cdef uint32_t code_point
     cdef int bit
     edges |= after
@@ -123,7 +137,10 @@ cdef inline Py_ssize_t add_edges(
         n_edges += 1
         if after >> bit & 1:
             code_point = text[at + bit]
-            n_edges += 1 if after_lines[code_point >> 3] >> (code_point & 7) & 1 else -1
+            may_begin = separators.after_lines
+            if text[at + bit - 1] != c"\n":
+                may_begin = separators.after_stops
+            n_edges += 1 if may_begin[code_point >> 3] >> (code_point & 7) & 1 else -1
         edges &= edges - 1
     return n_edges
 

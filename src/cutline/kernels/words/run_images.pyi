@@ -12,6 +12,8 @@ class ImageRules(RunRules):
         cls,
         kept: NDArray[np.uint8],
         after_lines: None,
+        after_stops: None,
+        stops: str,
         stand_ins: str,
         blank: str,
         prefix: int,

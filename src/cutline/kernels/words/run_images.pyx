@@ -61,7 +61,7 @@ cdef class ImageRules(RunRules):
     """
 
     def __cinit__(
-        self, kept, after_lines, stand_ins, blank, prefix, CharMap char_map not None,
+        self, kept, after_lines, after_stops, stops, stand_ins, blank, prefix, CharMap char_map not None,
         const uint8_t[::1] closes not None, str fused not None, bint strips_end, normalize,
         bint stays_solid,
     ):

@@ -21,7 +21,7 @@ cdef inline Separators separators_of(const CharBlock* ascii) noexcept nogil:
     found.are_removed = ends_words
     found.lead_runs = False
     found.prefix = NO_PREFIX
-    found.after_lines = NULL
+    found.after_lines = found.after_stops = NULL
     # Of blanks between two runs, as of those between two words, at most one may count.
     found.are_known = (
         (ends_words or (brief.kinds & IS_BLANK and brief.first == APART))

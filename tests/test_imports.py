@@ -39,6 +39,9 @@ FLOOR = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 
 CYTHON_IMPORT = re.compile(r"^\s*(?:from\s+([\w.]+)\s+c?import\s+(.+)|c?import\s+([\w.]+))", re.M)
 
+IMPORTED_NAMES = re.compile(r"^from [\w.]+ c?import (\([^)]*\)|.*)", re.M)
+COMMENT = re.compile(r'"""(?:.|\n)*?"""|#.*')
+
 SOURCES = sorted(
     path
     for path in PACKAGE.rglob("*")
@@ -154,6 +157,22 @@ def reach(graph: dict[str, set[str]], start: str) -> set[str]:
         found |= new
         left += new
     return found
+
+
+def unused_names(source: str) -> list[str]:
+    """What a Cython file imports and does not use."""
+    code = COMMENT.sub("", source)
+    rows = ",".join(row.strip("()") for row in IMPORTED_NAMES.findall(code)).split(",")
+    used = set(re.findall(r"\w+", IMPORTED_NAMES.sub("", code)))
+    return [row.split()[-1] for row in rows if row.split() and row.split()[-1] not in used]
+
+
+@needs_sources
+def test_kernels_use_what_they_import() -> None:
+    read = {path: unused_names(path.read_text()) for path in SOURCES if path.suffix == ".pyx"}
+    assert {path.name: names for path, names in read.items() if names} == {}
+    made = "from a cimport (\n    B, C as D,\n)\nfrom e import f, g\n\ng(B)  # D f\n"
+    assert unused_names(made) == ["D", "f"]
 
 
 def test_circles_are_found() -> None:

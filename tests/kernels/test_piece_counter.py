@@ -40,12 +40,15 @@ SCANNED: dict[str, str | None] = {
 }
 
 
-def rows_of(tally: Tally) -> Rows:
-    """Each piece with its count, in the order that the tally gives."""
-    arena, offsets, counts = tally.pieces()
+def rows_of(*tallies: Tally) -> Rows:
+    """Each piece with its count in all of them, in the order in which they are sorted."""
+    sort = PieceSort()
+    for tally in tallies:
+        tally.put_into(sort)
+    arena, offsets, counts = sort.pieces()
     data, ends = arena.tobytes(), offsets.tolist()
     pieces = [data[start:end] for start, end in pairwise(ends)]
-    assert len(set(pieces)) == len(pieces) == tally.distinct == len(counts)
+    assert len(set(pieces)) == len(pieces) == len(counts)
     return dict(zip(pieces, counts.tolist(), strict=True))
 
 
@@ -79,9 +82,7 @@ def count_in_parts(tables: ScanTables, text: bytes, cuts: list[int]) -> Rows:
     for guess in guesses:
         at = tallies[0].reconcile(guess, text, at, len(text), True)
     assert at == len(text)
-    for tally in tallies[1:]:
-        tallies[0].merge(tally)
-    return rows_of(tallies[0])
+    return rows_of(*tallies)
 
 
 def character_places(text: bytes) -> list[int]:
@@ -200,8 +201,7 @@ def test_one_guess_after_another_is_reconciled() -> None:
         guess = second.guess(text, cut, len(text), len(text), True)
         at = first.add(text, 0, cut, len(text), True)
         assert second.reconcile(guess, text, at, len(text), True) == len(text)
-    first.merge(second)
-    assert rows_of(first) == wanted(tables, *texts)
+    assert rows_of(first, second) == wanted(tables, *texts)
 
 
 def test_an_undecided_piece_takes_the_parts_after_it_back() -> None:
@@ -211,12 +211,10 @@ def test_an_undecided_piece_takes_the_parts_after_it_back() -> None:
     guess = second.guess(text, 1_000, len(text), len(text), False)
     at = first.add(text, 0, 1_000, len(text), False)
     assert at == first.reconcile(guess, text, at, len(text), False) == 3
-    first.merge(second)
-    assert rows_of(first) == {b" ": 1, b"a": 1, b"b": 1}
+    assert rows_of(first, second) == {b" ": 1, b"a": 1, b"b": 1}
 
 
-@pytest.mark.parametrize("merged_into", [0, 1])
-def test_a_refused_guess_leaves_nothing(merged_into: int) -> None:
+def test_a_refused_guess_leaves_nothing() -> None:
     tables = build_scan_tables(r"\w+|\W")
     text = b"one two, three and a " + b"n" * 99
     tallies = Tally(tables), Tally(tables)
@@ -225,16 +223,8 @@ def test_a_refused_guess_leaves_nothing(merged_into: int) -> None:
         guess = tallies[1].guess(many, 5, len(many), len(many), True)
         tallies[0].refuse(guess, many, len(many), True)
         tallies[0].add(text, 0, len(text), len(text), True)
-    whole = tallies[merged_into]
-    whole.merge(tallies[1 - merged_into])
-    assert whole.total == 2 * sum(wanted(tables, text).values())
-    assert rows_of(whole) == wanted(tables, text, text)
-    groups = whole.groups(1)
-    assert groups[0] is not None
-    assert groups[0][2].sum() == whole.total
-    # What was taken off is not taken off again.
-    whole.add(text, 0, len(text), len(text), True)
-    assert rows_of(whole) == wanted(tables, text, text, text)
+    assert sum(tally.total for tally in tallies) == 2 * sum(wanted(tables, text).values())
+    assert rows_of(*tallies) == rows_of(*tallies[::-1]) == wanted(tables, text, text)
 
 
 def test_tables_grow_and_keep_every_piece() -> None:
@@ -357,24 +347,23 @@ def test_counts_are_64_bit_and_never_wrap() -> None:
             tally.add_spans(piece, np.array([0]), np.array([len(piece)]))
         other.add_spans(piece, np.array([0]), np.array([len(piece)]))
         with pytest.raises(OverflowError, match=r"more than 2\*\*63 - 1 pieces"):
-            tally.merge(other)
+            rows_of(tally, other)
     assert tally.total == MOST
 
 
-def test_merging_adds_up() -> None:
+def test_counts_of_tallies_add_up() -> None:
     first, second = Tally(None), Tally(None)
     offsets = np.array([0, 1, 21])
     first.add_pieces(b"a" + b"b" * 20, offsets, np.array([1, 2**40]))
     second.add_pieces(b"c" + b"b" * 20, offsets, np.array([5, 7]))
-    first.merge(second)
-    assert rows_of(first) == {b"a": 1, b"b" * 20: 2**40 + 7, b"c": 5}
+    assert rows_of(first, second, Tally(None)) == {b"a": 1, b"b" * 20: 2**40 + 7, b"c": 5}
     assert rows_of(second) == {b"b" * 20: 7, b"c": 5}
-    first.merge(Tally(None))
-    assert first.distinct == 3
 
 
 def test_an_empty_tally_has_nothing() -> None:
-    arena, offsets, counts = Tally(None).pieces()
+    sort = PieceSort()
+    Tally(None).put_into(sort)
+    arena, offsets, counts = sort.pieces()
     assert (arena.dtype, offsets.dtype, counts.dtype) == (np.uint8, np.int64, np.int64)
     assert (arena.tolist(), offsets.tolist(), counts.tolist()) == ([], [0], [])
 

@@ -6,8 +6,6 @@ Guarded by tests/kernels/test_alignment.py.
 from cython cimport auto_pickle
 from libc.stdlib cimport free
 
-from cutline.kernels.base.late import numpy as np
-
 from cutline.kernels.base.common cimport grow, int64_t, memmove
 
 

@@ -86,7 +86,7 @@ def spell(str text not None, SpelledPlaces places not None, str stand_ins not No
     """
     cdef Characters characters = characters_of(text), spelling = characters_of(stand_ins)
     cdef Py_ssize_t at, written = 0, start = 0, byte, width, number
-    cdef uint32_t point, first = char_at(&spelling, 0)
+    cdef uint32_t first = char_at(&spelling, 0)
     cdef uint8_t utf8[4]
     cdef void* out
     cdef int kind

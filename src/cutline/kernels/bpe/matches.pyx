@@ -104,8 +104,8 @@ cdef bint add_nodes(
     """Make the nodes that reading a byte lacks. False: no memory."""
     cdef Py_ssize_t first = automaton.n_nodes, new
     cdef Node* made
-    cdef uint32_t child = 1 + text[0], token
-    cdef uint64_t hashed, bits
+    cdef uint32_t child = 1 + text[0]
+    cdef uint64_t hashed
     if first > automaton.most_nodes:
         return begin_again(automaton, bpe, text, reading) and read_byte(
             automaton, bpe, text, reading

@@ -7,10 +7,10 @@ Guarded by tests/kernels/test_sentences.py.
 """
 
 from cutline.kernels.base.characters cimport char_at
-from cutline.kernels.base.common cimport int64_t, uint32_t, uint64_t
+from cutline.kernels.base.common cimport uint32_t, uint64_t
 from cutline.kernels.breaks.text_properties cimport (
-    LETTER, OPENING, SB_EXTEND, SB_LOWER, SB_NUMERIC, SB_OLETTER, SB_UPPER, SENTENCE_MASK, SPACE,
-    UPPER_CASE, WordSet, ends_line, has_word, next_hash, properties_of, tables,
+    LETTER, OPENING, SB_EXTEND, SB_LOWER, SB_NUMERIC, SB_OLETTER, SENTENCE_MASK, SPACE, UPPER_CASE,
+    WordSet, ends_line, has_word, next_hash, properties_of, tables,
 )
 
 cdef enum:
@@ -18,7 +18,6 @@ cdef enum:
     MOST_DIGITS = 3             # of an ordinal number
     MOST_OF_SIGN = 5            # of a list: as in `viii.`, `10.2.`
     MOST_OF_ERA = 4             # as in `44 v. Chr.`, the stop included
-    CASED = 1 << SB_LOWER | 1 << SB_UPPER
 
 
 cdef bint is_after_abbreviation(

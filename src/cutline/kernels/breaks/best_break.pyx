@@ -9,7 +9,7 @@ Guarded by tests/chunking/test_choice.py.
 from libc.math cimport ceil
 from libc.stdlib cimport calloc, free
 
-from cutline.kernels.base.common cimport NO_MEMORY, NOT_FOUND, UNKNOWN, int64_t, memset
+from cutline.kernels.base.common cimport NO_MEMORY, NOT_FOUND, UNKNOWN, int64_t
 from cutline.kernels.breaks.breaks cimport GRAPHEME, SENTENCE, last_break, need_kind
 from cutline.kernels.breaks.stable cimport (
     Candidates, best_candidate, find_candidates, free_candidates, next_candidate,
@@ -22,7 +22,7 @@ from cutline.kernels.breaks.overlaps cimport ADDS_NOTHING, Cutting, Overlap, cut
 from cutline.kernels.index.slices cimport (
     SafePoint, begin_to, count_slice, fits_to, flush, forget_row, seek, start_query,
 )
-from cutline.kernels.index.text_index cimport Query, TextIndex, byte_at
+from cutline.kernels.index.text_index cimport byte_at
 
 cdef enum:
     FAR = 256                   # characters between two safe split points
@@ -239,7 +239,7 @@ cdef Break best_break(
         found.end = ADDS_NOTHING
         return found
     if n_limits > 1:
-        found.fill = fill_within(limits, n_limits, start, bound, min_fill)
+        found.fill = fill_within(limits, start, bound, min_fill)
         if found.fill == NOT_FOUND:
             found.longest = NOT_FOUND
             return found
@@ -275,7 +275,7 @@ cdef Break best_break(
 
 
 cdef Py_ssize_t fill_within(
-    Limit* limits, int n_limits, Py_ssize_t start, Py_ssize_t longest, double min_fill
+    Limit* limits, Py_ssize_t start, Py_ssize_t longest, double min_fill
 ) noexcept nogil:
     """The fewest tokens of a chunk whose longest prefix within all limits ends here.
 

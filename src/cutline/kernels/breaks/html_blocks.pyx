@@ -209,10 +209,10 @@ cdef class HtmlBlocks:
             while at < end and Py_UNICODE_ISSPACE(char_at(&self.characters, at)):
                 at += 1
             if at < end:
-                self.content(at, at + 1)
+                self.content(at + 1)
         return 0
 
-    cdef int content(self, Py_ssize_t start, Py_ssize_t end) except -1:
+    cdef int content(self, Py_ssize_t end) except -1:
         """Take text or a picture, which makes a block of a `div` that begins with it."""
         cdef Element element = self.transparent
         if element is not None:
@@ -255,7 +255,7 @@ cdef class HtmlBlocks:
             if name is BR:
                 return 0
         if name.bits & PICTURE and name is not HR:
-            return self.content(start, end)
+            return self.content(end)
         self.end_implied(name, start)
         if name.bits & IN_TABLE:
             self.tables.start_tag(name.name, start)
@@ -347,7 +347,7 @@ cdef class HtmlBlocks:
             end = found
         if name.bits & MARKUP:
             if name.bits & INLINE_MARKUP:
-                self.content(start, end)
+                self.content(end)
             elif self.leaf < 0:
                 self.transparent = None
                 if not self.is_first:

@@ -17,8 +17,7 @@ from cutline.kernels.breaks.abbreviations cimport is_after_abbreviation
 from cutline.kernels.breaks.graphemes cimport is_grapheme_boundary
 from cutline.kernels.breaks.text_properties cimport (
     LETTER, LINE_ENDS, OPENING, SB_ATERM, SB_CLOSE, SB_EXTEND, SB_LOWER, SB_NUMERIC, SB_OLETTER,
-    SB_OTHER, SB_SCONTINUE, SB_SP, SB_STERM, SB_UPPER, SENTENCE_MASK, SPACE, UPPER_CASE,
-    properties_of, tables,
+    SB_OTHER, SB_SCONTINUE, SB_SP, SB_STERM, SB_UPPER, SENTENCE_MASK, SPACE, properties_of,
 )
 from cutline.kernels.breaks.wrapping cimport is_wrapped
 

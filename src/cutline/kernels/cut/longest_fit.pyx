@@ -13,7 +13,7 @@ Guarded by tests/test_split.py.
 from libc.stdlib cimport free
 
 from cutline.kernels.base.common cimport (
-    MERGE_LIMIT, NO_MEMORY, NONE, NOT_FOUND, char_bytes, grow, memset, uint32_t,
+    NO_MEMORY, NONE, NOT_FOUND, char_bytes, grow, memset, uint32_t,
 )
 from cutline.kernels.bpe.bpe cimport find_token, has_closed_boundaries, next_closed_boundary
 from cutline.kernels.bpe.prefixes cimport (

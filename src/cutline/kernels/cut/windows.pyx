@@ -3,8 +3,6 @@
 Guarded by tests/test_split.py.
 """
 
-from libc.stdlib cimport free
-
 from cutline.kernels.base.late import numpy as np
 from cutline.kernels.base.memory import zeroed_numbers
 
@@ -14,7 +12,6 @@ from cutline.kernels.base.common cimport (
     uint8_t,
 )
 from cutline.kernels.base.signals cimport Watch, is_interrupted, raise_pending
-from cutline.kernels.bpe.prefixes cimport free_prefixes
 from cutline.kernels.base.chunks cimport (
     OwnedRows, Rows, add_row, check_type, chunks_of, chunks_of_texts, chunks_of_utf8,
 )

@@ -13,9 +13,9 @@ from cython cimport auto_pickle
 from libc.stdlib cimport free, malloc
 
 from cutline.kernels.base.common cimport (
-    INTERRUPTED, LONGER, MERGE_LIMIT, NO_MEMORY, NONE, SHORT_PIECE, UNKNOWN, Key, barrier,
-    char_bytes, grow, hash_key, key_inside, last_key, likely, load64, memcpy, memset, padded_key, prefetch,
-    short_key, uint16_t, unlikely, write_key,
+    INTERRUPTED, MERGE_LIMIT, NO_MEMORY, NONE, SHORT_PIECE, UNKNOWN, Key, barrier, char_bytes, grow,
+    hash_key, key_inside, last_key, likely, load64, memcpy, memset, padded_key, prefetch, short_key,
+    uint16_t, unlikely, write_key,
 )
 from cutline.kernels.base.find cimport find_bytes
 from cutline.kernels.base.signals cimport is_interrupted

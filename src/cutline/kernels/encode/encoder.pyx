@@ -24,8 +24,7 @@ from cutline.kernels.base.characters cimport (
     Characters, PyUnicode_DATA, PyUnicode_IS_ASCII, characters_of,
 )
 from cutline.kernels.base.common cimport (
-    INTERRUPTED, NO_LIMIT, NO_MEMORY, NONE, UNKNOWN, char_bytes, grow, int64_t, memcpy, memset,
-    uint32_t,
+    INTERRUPTED, NO_LIMIT, NO_MEMORY, NONE, UNKNOWN, char_bytes, int64_t, memcpy, memset, uint32_t,
 )
 from cutline.kernels.base.signals cimport raise_pending
 from cutline.kernels.base.utf8 cimport (

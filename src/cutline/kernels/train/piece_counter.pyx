@@ -9,7 +9,7 @@ first pieces, without counting them, and counts those that follow. Once it is kn
 part before really ended, `reconcile` scans from there until it meets a place that was noted:
 what is decided from a place on depends on nothing before it, so from there on both scans
 are the same. Where they never meet, what was counted is wrong. It stands in the table of a thread
-that is busy by then, and is taken off in the end, from the sum of all tables.
+that is busy by then, and is taken off in the end, when the pieces of all tables are sorted.
 
 Guarded by tests/kernels/test_piece_counter.py.
 """
@@ -19,15 +19,15 @@ import os
 from cython cimport auto_pickle
 
 from cutline.kernels.base.common cimport (
-    NO_LIMIT, NO_MEMORY, SHORT_PIECE, TOO_MANY, UNKNOWN, Key, char_bytes, int64_t, memcpy, memset,
+    NO_LIMIT, NO_MEMORY, SHORT_PIECE, TOO_MANY, UNKNOWN, Key, char_bytes, int64_t, memset,
     prefetch, short_key, uint8_t,
 )
 from cutline.kernels.scan.lanes cimport CHUNK, LEAST_LANED, Chunk, scan_chunk, take_pieces
 from cutline.kernels.scan.scan cimport ScanTables, Scanner, scan_piece
 from cutline.kernels.train.piece_sort cimport PieceSort, grouped_pieces
 from cutline.kernels.train.piece_table cimport (
-    INT64_MAX, ROOM, Entry, Table, add_long, add_piece, add_short, add_table, begin_table,
-    add_to_total, count_distinct, end_table, first_slot, make_room, shown, subtract_table,
+    INT64_MAX, ROOM, Entry, Table, add_long, add_piece, add_short, add_to_total, begin_table,
+    count_distinct, end_table, first_slot, make_room, shown,
 )
 
 cdef enum:
@@ -66,25 +66,22 @@ cdef class Tally:
     """Distinct pieces, each with how often it was counted.
 
     Args:
-        scan_tables: the automaton that finds pieces; None: only `add_spans`, `add_pieces` and
-            `merge` are used.
+        scan_tables: the automaton that finds pieces; None: only `add_spans` and `add_pieces` are
+            used.
 
     One thread at a time may use a tally. The methods that count release the GIL. A tally that
-    reconciles what another one guessed is only right together with it: see `merge`.
+    reconciles what another one guessed is only right together with it: see `put_into`.
     After a MemoryError or an OverflowError some of a text is counted, some is not.
     """
 
     cdef ScanTables scan_tables
     cdef Table table
     cdef Table wrong        # what guesses have counted that is to be taken off; mostly no table
-    cdef uint8_t[16] wrong_seed
     cdef Chunk chunk
 
     def __cinit__(self, ScanTables scan_tables):
         cdef bytes seed = os.urandom(sizeof(self.table.seed))
-        cdef bytes wrong_seed = os.urandom(sizeof(self.wrong_seed))
         self.scan_tables = scan_tables
-        memcpy(self.wrong_seed, <const uint8_t*> wrong_seed, sizeof(self.wrong_seed))
         if not begin_table(&self.table, seed):
             raise MemoryError("no memory for a table of pieces")
 
@@ -94,20 +91,13 @@ cdef class Tally:
 
     @property
     def distinct(self):
-        """The number of distinct pieces. Cost: linear in it."""
-        self.take_off()
+        """The number of distinct pieces, if nothing was guessed. Cost: linear in it."""
         return count_distinct(&self.table)
 
     @property
     def total(self):
         """The number of pieces."""
         return shown(&self.table.total) - shown(&self.wrong.total)
-
-    cdef void take_off(self) noexcept:
-        """Take off what was counted wrongly, now that this tally has the counts of all."""
-        if self.wrong.total > 0:
-            with nogil:
-                subtract_table(&self.table, &self.wrong)
 
     cdef Scan scan_of(self, const uint8_t[::1] data, Py_ssize_t end, bint final) except *:
         cdef Scan scan
@@ -276,7 +266,9 @@ cdef class Tally:
 
     cdef Py_ssize_t begin_wrong(self) noexcept nogil:
         """Have a table of what is wrong. 0 or an error."""
-        if self.wrong.slots > 0 or begin_table(&self.wrong, self.wrong_seed):
+        if self.wrong.slots > 0 or begin_table(
+            &self.wrong, <const uint8_t*> self.table.seed
+        ):
             return 0
         end_table(&self.wrong)
         memset(&self.wrong, 0, sizeof(Table))
@@ -304,7 +296,7 @@ cdef class Tally:
         self, const uint8_t[::1] arena not None,
         const int64_t[::1] offsets not None, const int64_t[::1] counts not None,
     ):
-        """Add what `pieces` of another tally gave; rows may be in any order.
+        """Add what `PieceSort.pieces` gave; rows may be in any order.
 
         Trusts: offsets do not fall, and stay inside the arena; no count is negative.
 
@@ -322,54 +314,26 @@ cdef class Tally:
                     break
         checked(code)
 
-    def merge(self, Tally other not None):
-        """Add what another tally counted; no other thread may use it.
+    def put_into(self, PieceSort sort not None):
+        """Let the pieces be sorted with those of other tallies, and their counts added up.
 
         What one has guessed and the other reconciled is right in their sum.
-
-        Raises:
-            OverflowError: more than 2**63 - 1 pieces in all.
         """
-        cdef Py_ssize_t code
-        with nogil:
-            code = add_table(&self.table, &other.table)
-            if code >= 0 and other.wrong.total > 0:
-                code = self.begin_wrong()
-                if code >= 0:
-                    code = add_table(&self.wrong, &other.wrong)
-        checked(code)
-
-    def pieces(self):
-        """All distinct pieces, sorted by their bytes.
-
-        Returns:
-            Their bytes, one piece after the other (uint8), where each starts, with the
-            end of the last (int64, one more than there are pieces), and how often each
-            was counted (int64).
-
-        Cost: O(n log n) comparisons for n distinct pieces.
-        """
-        cdef PieceSort sort = PieceSort()
-        self.put_into(sort)
-        return sort.pieces()
-
-    def put_into(self, PieceSort sort not None):
-        """Let the pieces be sorted with those of other tallies, and their counts added up."""
         sort.add_table(self, &self.table, False)
         if self.wrong.total > 0:
             sort.add_table(self, &self.wrong, True)
 
     def groups(self, Py_ssize_t n_groups):
-        """The same without the order, in groups: those of different tallies fit together.
+        """All distinct pieces in groups, if nothing was guessed; those of different tallies fit.
 
         Returns:
-            A list with the three arrays of each group; None for a group without pieces.
+            A list of what `PieceSort.pieces` returns, in any order, for each group; None for a group
+            without pieces.
 
         Cost: linear in the pieces and groups.
         """
         if n_groups < 1:
             raise ValueError(f"n_groups must be 1 or more, got {n_groups}")
-        self.take_off()
         return grouped_pieces(&self.table, n_groups)
 
 

@@ -83,6 +83,4 @@ cdef Py_ssize_t add_piece(
 cdef Py_ssize_t add_long(
     Table* table, const uint8_t* piece, Py_ssize_t n, int64_t weight
 ) noexcept nogil
-cdef Py_ssize_t add_table(Table* table, const Table* other) noexcept nogil
-cdef void subtract_table(Table* table, Table* other) noexcept nogil
 cdef Py_ssize_t count_distinct(const Table* table) noexcept nogil

@@ -9,8 +9,7 @@ Guarded by tests/kernels/test_piece_counter.py.
 from libc.stdlib cimport calloc, free
 
 from cutline.kernels.base.common cimport (
-    NO_MEMORY, SHORT_PIECE, TOO_MANY, grow, load64, memcmp, memcpy, memset, prefetch, short_key,
-    store64,
+    NO_MEMORY, SHORT_PIECE, TOO_MANY, grow, load64, memcmp, memcpy, memset, short_key, store64,
 )
 
 cdef enum:
@@ -78,56 +77,6 @@ cdef Py_ssize_t add_long(
     if table.longer_used * 10 > table.longer_slots * 7:
         return grow_longer(table)
     return 0
-
-
-cdef Py_ssize_t add_table(Table* table, const Table* other) noexcept nogil:
-    """Add all counts of another table, whose seed must be another. 0 or an error.
-
-    Alike seeds would fill one part of the table after the other, up to its last slot.
-    """
-    cdef Py_ssize_t k, block, code
-    cdef const Entry* entry
-    cdef const LongEntry* longer
-    if other.total > INT64_MAX - table.total:
-        return TOO_MANY
-    for block in range(other.slots // ROOM):        # both are powers of two, FIRST_SLOTS too
-        for k in range(ROOM * block, ROOM * (block + 1)):
-            prefetch(first_slot(table, other.entries[k].key))
-        for k in range(ROOM * block, ROOM * (block + 1)):
-            entry = other.entries + k
-            if entry.count:
-                add_short(table, first_slot(table, entry.key), &entry.key, entry.count)
-                add_to_total(table, entry.count)
-        code = make_room(table)
-        if code < 0:
-            return code
-    for k in range(other.longer_slots):
-        longer = other.longer + k
-        if longer.count:
-            code = add_long(table, other.arena + longer.offset, longer.n, longer.count)
-            if code < 0:
-                return code
-    return 0
-
-
-cdef void subtract_table(Table* table, Table* other) noexcept nogil:
-    """Take off all counts of another table, which is empty then; this one has as many of each."""
-    cdef Py_ssize_t k
-    cdef const Entry* entry
-    cdef LongEntry* longer
-    for k in range(other.slots):
-        entry = other.entries + k
-        if entry.count:
-            add_short(table, first_slot(table, entry.key), &entry.key, -entry.count)
-            add_to_total(table, -entry.count)
-    for k in range(other.longer_slots):
-        longer = other.longer + k
-        if longer.count:
-            add_long(table, other.arena + longer.offset, longer.n, -longer.count)
-    memset(other.entries, 0, other.slots * sizeof(Entry))
-    memset(other.longer, 0, other.longer_slots * sizeof(LongEntry))
-    add_to_total(other, -other.total)
-    other.used = other.longer_used = other.arena_used = 0
 
 
 cdef bint begin_table(Table* table, const uint8_t* seed) noexcept nogil:

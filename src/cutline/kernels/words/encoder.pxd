@@ -29,5 +29,5 @@ cdef class WordEncoder:
     ) except -2
     cdef Py_ssize_t add_part(
         self, WordState* state, CharMap char_map, str text, Py_ssize_t start, Py_ssize_t end,
-        bint prefixes, bint traces, Py_ssize_t before
+        bint prefixes, bint keeps_end, bint traces, Py_ssize_t before
     ) except -1

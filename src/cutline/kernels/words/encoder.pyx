@@ -281,16 +281,9 @@ cdef class WordEncoder:
         if char_map.prepare(text) >= 0:
             return None
         owned = self.take()
-        self.begin(&owned.state, char_map, text)
-        prefixes = prefixes and self.prefixes
-        if keeps_end:
-            owned.state.reader.strips_end = 0
-        owned.state.paths.watch.is_on = True
-        with nogil:
-            total = encode_stretch(
-                &self.model, &owned.state, 0, owned.state.reader.text.n, prefixes, 0
-            )
-        self.check(total)
+        total = self.add_part(
+            &owned.state, char_map, text, 0, len(text), prefixes, keeps_end, False, 0
+        )
         found = list_of_ids(owned.state.out, total) if as_list else array_of(owned.state.out, total)
         self.release(owned)
         return found
@@ -306,29 +299,23 @@ cdef class WordEncoder:
         if char_map.prepare(text) >= 0:
             return None
         owned = self.take()
-        self.begin(&owned.state, char_map, text)
-        owned.state.reader.traces = True
-        prefixes = prefixes and self.prefixes
-        if keeps_end:
-            owned.state.reader.strips_end = 0
-        owned.state.paths.watch.is_on = True
-        with nogil:
-            total = trace_stretch(
-                &self.model, &owned.state, 0, owned.state.reader.text.n, prefixes, 0
-            )
-        self.check(total)
+        total = self.add_part(
+            &owned.state, char_map, text, 0, len(text), prefixes, keeps_end, True, 0
+        )
         ids, spans = array_of(owned.state.out, total), spans_of(&owned.state, total)
         self.release(owned)
         return ids, spans
 
     cdef Py_ssize_t add_part(
         self, WordState* state, CharMap char_map, str text, Py_ssize_t start, Py_ssize_t end,
-        bint prefixes, bint traces, Py_ssize_t before
+        bint prefixes, bint keeps_end, bint traces, Py_ssize_t before
     ) except -1:
         """Encode text[start:end] as a text of its own, after `before` ids; see encode_stretch."""
         cdef Py_ssize_t total
         self.begin(state, char_map, text)
         state.reader.traces = traces
+        if keeps_end:
+            state.reader.strips_end = 0
         state.paths.watch.is_on = True
         prefixes = prefixes and self.prefixes
         with nogil:
@@ -362,11 +349,13 @@ cdef class WordEncoder:
         for start, end, made, rows, prefixes in parts:
             before = total
             if made is None:
-                total = self.add_part(state, self.raw, text, start, end, prefixes, traces, before)
+                total = self.add_part(
+                    state, self.raw, text, start, end, prefixes, False, traces, before
+                )
                 continue
             self.plain.prepare_all(made)
             total = self.add_part(
-                state, self.plain, made, 0, len(made), prefixes, traces, before
+                state, self.plain, made, 0, len(made), prefixes, False, traces, before
             )
             if traces:
                 to_origins(state.spans, before, total, start, rows)

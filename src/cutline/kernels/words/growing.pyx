@@ -15,7 +15,7 @@ from cutline.kernels.base.common cimport (
 )
 from cutline.kernels.words.char_map cimport CharMap
 from cutline.kernels.words.encoder cimport WordEncoder
-from cutline.kernels.words.model cimport UNIGRAM, Path, WordModel
+from cutline.kernels.words.model cimport UNIGRAM, Path
 from cutline.kernels.words.reader cimport WORD_SLOTS, Reader, read_words, reserve, start_reading
 from cutline.kernels.words.stretches cimport ANY_LENGTH, count_words
 from cutline.kernels.words.unigram cimport count_more_prefixes, reserve_paths, window_of

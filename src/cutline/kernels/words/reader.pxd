@@ -6,7 +6,7 @@ Guarded by tests/words/test_encoding.py.
 from cutline.kernels.base.characters cimport Characters
 from cutline.kernels.base.common cimport uint8_t
 from cutline.kernels.base.signals cimport Watch
-from cutline.kernels.words.char_map cimport CharBlock, CharMap
+from cutline.kernels.words.char_map cimport CharBlock
 
 cdef enum:
     WORDS = 64              # of a batch, and those of as many more characters, or of a marked one

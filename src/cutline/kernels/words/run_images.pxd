@@ -5,7 +5,6 @@ Guarded by tests/pipeline/test_run_images.py.
 
 from cpython.ref cimport PyObject
 
-from cutline.kernels.base.alignment cimport Alignment
 from cutline.kernels.base.characters cimport Characters
 from cutline.kernels.base.common cimport uint8_t, uint32_t
 from cutline.kernels.base.spelling cimport SpelledPlaces

@@ -26,9 +26,7 @@ from cutline.kernels.bpe.prefixes cimport (
 from cutline.kernels.encode.batches cimport OwnedState, Source, encode_text
 from cutline.kernels.encode.encoder cimport Encoder
 from cutline.kernels.scan.automaton cimport ACCEPTS
-from cutline.kernels.scan.scan cimport (
-    Scanner, ScanTables, accepted_end, accepts_end, scan_piece, step
-)
+from cutline.kernels.scan.scan cimport Scanner, ScanTables, accepted_end, accepts_end, step
 
 cdef enum:
     STAGE_SLOTS = 64

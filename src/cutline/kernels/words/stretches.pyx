@@ -12,7 +12,7 @@ from cutline.kernels.encode.caches cimport (
     index_slot, is_entry_of, store_in_line, store_piece,
 )
 from cutline.kernels.words.model cimport WORD_PIECE, WordModel
-from cutline.kernels.words.reader cimport TOO_LONG, WORD_SLOTS, Reader, read_words, start_reading
+from cutline.kernels.words.reader cimport TOO_LONG, WORD_SLOTS, read_words, start_reading
 from cutline.kernels.words.unigram cimport best_path
 from cutline.kernels.words.word_state cimport WordState, make_room
 from cutline.kernels.words.wordpiece cimport longest_matches

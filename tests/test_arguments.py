@@ -4,7 +4,7 @@ Texts, offsets and budgets: tests/counting/test_contract.py.
 """
 
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +40,38 @@ def test_one_text_is_no_batch(call: Callable[[Any], object]) -> None:
 def test_one_is_not_several(call: Callable[[], object]) -> None:
     with pytest.raises(TypeError, match=r"got (one str|5).*put it into a list"):
         call()
+
+
+class Frame:
+    """Iterates over the names of its columns, as pandas' DataFrame does."""
+
+    columns = ("text", "id")
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.columns)
+
+
+@pytest.mark.parametrize("table", [Frame(), {"text": ["a"], "id": [1]}])
+@pytest.mark.parametrize(
+    "call",
+    [
+        enc.count_batch,
+        enc.encode_batch,
+        lambda table: CHUNKER.chunk_batch(table),
+        lambda table: CHUNKER.iter_chunks(table),
+        lambda table: cutline.pack(table, 5),
+        cutline.Group,
+        lambda table: cutline.verify("a", table, chunk_size=5),
+        lambda table: cutline.batches(table, count=enc.count),
+    ],
+)
+def test_names_of_columns_are_not_taken_for_texts(
+    call: Callable[[Any], object], table: Any
+) -> None:
+    kind = type(table).__name__
+    with pytest.raises(TypeError, match=rf"one column of the {kind}, which has \['text', 'id'\]$"):
+        call(table)
+    assert enc.count_batch(dict.fromkeys(["a", "b c", "a"])).tolist() == [1, 2]
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,8 @@
 import ast
 import importlib
 import inspect
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -46,3 +48,12 @@ def test_offsets_of_a_file_are_those_of_its_text_as_it_is(tmp_path: Path) -> Non
     assert list(chunker.iter_chunks(path)) == chunker(text)
     assert all(text[c.start_index : c.end_index] == c.text for c in chunker.iter_chunks(path))
     assert "".join(c.text for c in chunker.iter_chunks(path)) == text != path.read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    "name", ["chat.format_for_model", "evaluation.evaluate", "view.html_page", "truncate"]
+)
+def test_a_name_that_the_pages_write_is_found_after_one_import(name: str) -> None:
+    code = f"import cutline; print(callable(cutline.{name}))"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout == "True\n"

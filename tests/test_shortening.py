@@ -119,6 +119,15 @@ def test_code_keeps_its_definitions() -> None:
     assert all(f"def f{number}(a):" in short.text for number in range(9))
 
 
+@pytest.mark.parametrize("kind", ["text", "log", "jsonl", "csv", "markdown", "python"])
+def test_what_says_how_much_is_missing_does_not_take_all_the_room(kind: str) -> None:
+    text = "The quick brown fox jumps over the lazy dog. " * 50
+    lines = "".join(f"{number}, {number + 1}, {number + 2}\n" for number in range(100))
+    for source in (text, lines):
+        for max_tokens in range(3, 16):
+            assert shorten(source, max_tokens, kind=kind).kept, (source, max_tokens)
+
+
 @pytest.mark.parametrize("text", ['{"a": [1, 2', "[" * 100_000, "NaN nonsense " * 99])
 def test_what_is_not_json_is_shortened_as_text(text: str) -> None:
     short = check(text, 5, "json")

@@ -2,10 +2,12 @@
 
 import random
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -176,6 +178,36 @@ def test_chunks_of_many_makes_are_read() -> None:
         assert "wrong offsets" in kinds(verify(chunks[0].text, wrong, chunk_size=5))
     with pytest.raises(TypeError, match="chunk 1, of type int, has no text"):
         verify(FOX, [FOX, 3], chunk_size=99)
+
+
+@pytest.mark.parametrize("made", [float, str, np.float64])
+def test_offsets_and_counts_of_tables_are_checked(made: Callable[[int], Any]) -> None:
+    """Beside missing values pandas has 5.0 for 5, and a file of CSV has "5"."""
+    rows = [
+        {
+            "text": chunk.text,
+            "start_index": made(chunk.start_index),
+            "end_index": float("nan"),
+            "metadata": {"token_count": made(chunk.token_count)},
+        }
+        for chunk in ENC.split(FOX, 5)
+    ]
+    assert verify(FOX, rows, chunk_size=5).ok
+    moved = [{**row, "start_index": made(7)} for row in rows]
+    assert kinds(verify(FOX, moved, chunk_size=5)) == {"wrong offsets": 3}
+    wrong = [{**row, "token_count": made(9)} for row in rows]
+    assert kinds(verify(FOX, wrong, chunk_size=5)) == {"wrong token count": 3}
+
+
+@pytest.mark.parametrize("wrong", [0.5, "here", "", float("inf")])
+def test_what_is_no_offset_is_named(wrong: Any) -> None:
+    with pytest.raises(TypeError, match=r"chunk 1 has start_index=.*, which must be an integer"):
+        verify(FOX, [FOX, {"text": FOX, "start_index": wrong}], chunk_size=99)
+
+
+def test_times_of_a_transcript_are_no_offsets() -> None:
+    parts = [{"text": FOX, "start": 12.0, "end": 14.5}, {"text": FOX, "start": "00:12"}]
+    assert verify(FOX + FOX, parts, chunk_size=99).ok
 
 
 class HuggingFace:

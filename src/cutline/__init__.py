@@ -202,9 +202,13 @@ _LATE = {
     "verify_levels": "cutline.verification",
     "wrap": "cutline.wrapping",
 }
+# Parts with names of their own, as `cutline.chat.chatml`: `import cutline` is enough for them.
+_PARTS = {"chat", "evaluation", "view"}
 
 
 def __getattr__(name: str) -> Any:
+    if name in _PARTS:
+        return import_module(f"cutline.{name}")
     if name not in _LATE:
         missing = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(missing, name=name, obj=sys.modules[__name__])  # Python adds a hint

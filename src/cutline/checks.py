@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from operator import index
 from typing import Protocol, SupportsIndex
 
@@ -21,6 +21,7 @@ __all__ = [
     "is_missing",
     "list_of_texts",
     "need_automaton",
+    "need_no_table",
     "need_several",
     "need_unchanged",
     "plain_text",
@@ -49,10 +50,11 @@ def list_of_texts(texts: Iterable[str], name: str = "texts") -> list[str]:
     """Return several texts as a list; what these are is not looked at.
 
     Raises:
-        TypeError: it is one str, or cannot be iterated.
+        TypeError: it is one str, a table, or cannot be iterated.
     """
     if isinstance(texts, str):
         raise TypeError(f"{name} must be a sequence of str, got one str: put it into a list")
+    need_no_table(texts, name)
     try:
         each = iter(texts)
     except TypeError:
@@ -64,15 +66,33 @@ def need_several(things: object, name: str) -> None:
     """Refuse one thing where several are taken.
 
     Raises:
-        TypeError: it is a text, or cannot be iterated.
+        TypeError: it is a text, a table, or cannot be iterated.
     """
     if isinstance(things, str | bytes):
         kind = type(things).__name__
         raise TypeError(f"{name} must be several, got one {kind}: put it into a list")
+    need_no_table(things, name)
     try:
         iter(things)  # type: ignore[call-overload]
     except TypeError:
         raise TypeError(f"{name} must be several, got {shown_type(things)}") from None
+
+
+def need_no_table(things: object, name: str) -> None:
+    """Refuse a table, such as pandas' DataFrame or a dict of columns: its items are column names.
+
+    Raises:
+        TypeError: it is one.
+    """
+    names = getattr(things, "columns", None)
+    if names is not None:
+        names = getattr(things, "column_names", names)  # Arrow's `columns` are their values
+    if isinstance(things, Mapping):
+        first = next(iter(things.values()), None)
+        names = [*things] if isinstance(first, Iterable) and not isinstance(first, str) else None
+    if isinstance(names, Iterable):
+        kind = type(things).__name__
+        raise TypeError(f"{name} must be one column of the {kind}, which has {shown([*names])}")
 
 
 def text_ends(texts: list[str]) -> memoryview:

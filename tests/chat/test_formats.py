@@ -427,7 +427,7 @@ def test_a_format_is_found_by_a_path_object(tmp_path: Path) -> None:
     assert chat_format_of(path, "gpt2").count(HI) == chat_format_of(str(path), "gpt2").count(HI)
 
 
-@pytest.mark.parametrize("wrong", ["gpt-4o", cutline.get_encoding("gpt2"), None])
+@pytest.mark.parametrize("wrong", ["gpt-4o", cutline.get_encoding("gpt2"), None, [HI], b"chatml"])
 def test_what_is_no_chat_format_is_refused(wrong: Any) -> None:
     messages = [{"role": "user", "content": "Hi"}]
     with pytest.raises(TypeError, match=r"^format must be a chat format .*format_for_model"):

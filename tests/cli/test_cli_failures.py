@@ -35,6 +35,25 @@ def test_directory_is_reported(invoke: Invoke, tmp_path: Path, name: str) -> Non
     assert (result.exit_code, result.stderr) == (1, f"cutline: {tmp_path}: is a directory\n")
 
 
+@pytest.mark.parametrize(
+    "args",
+    [
+        *((name,) for name in COMMANDS),
+        ("view",),
+        ("train", "--vocab-size=300", "--out=x"),
+        ("count", "--output"),
+        ("verify", "--chunk-size=5", "--source"),
+        ("eval", "--questions"),
+    ],
+)
+def test_an_empty_name_is_not_that_of_the_working_folder(
+    invoke: Invoke, args: tuple[str, ...]
+) -> None:
+    result = invoke(*args, "")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "a name is empty: has a variable of the shell no value?" in result.stderr
+
+
 @pytest.mark.parametrize("name", ["chunk", "count", "encode"])
 def test_invalid_utf8_names_the_file_the_offset_and_the_way_out(
     invoke: Invoke, tmp_path: Path, name: str

@@ -114,6 +114,10 @@ def test_a_chart_without_questions_shows_the_fill() -> None:
 def test_wrong_arguments_are_named() -> None:
     with pytest.raises(ValueError, match="one or more chunkers"):
         compare({}, "One.")
+    with pytest.raises(TypeError, match="names to chunkers, or pairs of these, got int at place 0"):
+        compare([5], "One.")  # type: ignore[list-item]
+    with pytest.raises(TypeError, match="chunks must be a list of chunks, got NoneType"):
+        compare({"none": lambda text: None}, "One.")
     with pytest.raises(ValueError, match="form must be one of 'text', 'markdown', 'csv', 'json'"):
         comparison().table("html")  # type: ignore[arg-type]
 

@@ -79,7 +79,7 @@ def test_references_are_texts_or_spans(
         ({"question": "q", "references": [None]}, "the reference None must be a text"),
         ({"question": "q", "references": ["Ä"], "document": "c.md"}, "no document 'c.md'"),
         ({"question": "q", "references": ["Ä"], "document": ["c"]}, r"no document \['c'\]"),
-        ({"question": "q", "references": ["Ä"], "document": None}, "no document None"),
+        ({"question": "q", "references": ["Ä"], "document": None}, "have a 'document', one of"),
     ],
 )
 def test_wrong_questions_are_named(row: Any, message: str) -> None:

@@ -253,6 +253,7 @@ def test_what_is_no_slice_is_refused(chunks: list[Any], message: str) -> None:
     [
         ("abc", "chunks must be a list of chunks, got one str"),
         ({"text": "abc"}, "chunks must be a list of chunks, got one dict"),
+        (None, "chunks must be a list of chunks, got NoneType"),
         (["a", 3], "chunk 1, of type int, has no text: it must be a str, a pair"),
         ([("a", "b")], "chunk 0, of type tuple, has no text"),
         ([None], "chunk 0, of type NoneType, has no text"),

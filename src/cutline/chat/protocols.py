@@ -40,9 +40,9 @@ def need_chat_format(value: Any, argument: str) -> None:
     """Refuse what is no chat format.
 
     Raises:
-        TypeError: it is none; texts and encodings have a `count`, too, and are none.
+        TypeError: it is none; texts, lists and encodings have a `count`, too, and are none.
     """
-    if isinstance(value, str | TextEncoder | type) or not isinstance(value, ChatFormat):
+    if isinstance(value, Sequence | TextEncoder | type) or not isinstance(value, ChatFormat):
         got = f"the class {value.__name__}" if isinstance(value, type) else type(value).__name__
         raise TypeError(
             f"{argument} must be a chat format such as a ChatTemplate, got {got}: "

@@ -9,7 +9,7 @@ from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, cast
 
-from cutline.checks import list_of_texts, plain_text, text_ends
+from cutline.checks import list_of_texts, need_no_table, plain_text, text_ends
 from cutline.chunking.chunk_finder import ChunkFinder
 from cutline.chunking.chunk_run import ChunkRun, each_chunk
 from cutline.chunking.chunk_stream import ChunkStream, chunk_parts, window_finder
@@ -321,6 +321,7 @@ class Chunker:
                 f"source must be parts of a text or a Path, got {got}: use chunk for a text, and "
                 "Path(...) for a file"
             )
+        need_no_table(source, "source")
         return each_chunk(self._chunk_parts(source))
 
     def _chunk_parts(self, parts: Iterable[str]) -> Iterator[Chunk | ChunkRun]:

@@ -13,7 +13,7 @@ from cutline.cli.decoding import TextReader, reads_text
 from cutline.cli.failure import Failure, message_of
 from cutline.cli.finding import Selection, finds_files
 from cutline.cli.inputs import shown_name
-from cutline.cli.options import encoding_choice, input_output
+from cutline.cli.options import PATH, encoding_choice, input_output
 from cutline.cli.output import open_output
 from cutline.errors import CutlineError
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     "--questions",
     "source",
     metavar="FILE",
-    type=click.Path(),
+    type=PATH,
     help="JSON Lines: question, references (texts or [start, end]) and document (the FILE).",
 )
 @click.option("--sample", is_flag=True, help="Use the documents and questions in the package.")
@@ -60,9 +60,7 @@ if TYPE_CHECKING:
     default="text",
     help="Of the table.",
 )
-@click.option(
-    "--plot", metavar="FILE", type=click.Path(), help="Draw the scores by size, to an SVG file."
-)
+@click.option("--plot", metavar="FILE", type=PATH, help="Draw the scores by size, to an SVG file.")
 @encoding_choice
 @finds_files
 @reads_text

@@ -64,7 +64,19 @@ def _languages() -> Iterable[str]:
 
 
 complete_languages = _completing(_languages)
-PATH = click.Path(readable=False)
+
+
+class _Path(click.Path):
+    """A file's name; the empty one would be that of the working folder."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the name as it is."""
+        if value == "":
+            self.fail("a name is empty: has a variable of the shell no value?", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+PATH = _Path(readable=False)
 """Not refused by click, which would end the run: a file that cannot be read is one that fails."""
 _files = click.argument("files", metavar="[FILE]...", nargs=-1, type=PATH)
 output_option = click.option(

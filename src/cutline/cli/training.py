@@ -14,6 +14,7 @@ import click
 from cutline.cli.commands import command
 from cutline.cli.corpus import Corpus, count, count_and_save
 from cutline.cli.failure import Failure, message_of
+from cutline.cli.options import PATH
 from cutline.cli.output import STDOUT, open_output
 from cutline.cli.saved_counts import SavedCounts, need_folder
 from cutline.cli.status import status_line
@@ -36,7 +37,7 @@ _STDIN_PATH = "/dev/stdin"
     "cutline train book.txt -n 8192 --pattern cl100k_base --special '<|end|>' -o b.tiktoken",
     "cutline train big/*.txt -n 100000 --counts big.counts -o big.cutline",
 )
-@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=click.Path())
+@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=PATH)
 @click.option(
     "--vocab-size",
     "-n",
@@ -50,7 +51,7 @@ _STDIN_PATH = "/dev/stdin"
     "--output",
     "-o",
     metavar="FILE",
-    type=click.Path(),
+    type=PATH,
     required=True,
     help="Where to write; ends in .cutline, .tiktoken, tokenizer.json or vocab.json.",
 )

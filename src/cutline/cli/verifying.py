@@ -14,7 +14,7 @@ from cutline.cli.cutting import chunk_size_of, size_for
 from cutline.cli.decoding import InputError, TextReader, reads_text
 from cutline.cli.failure import message_of
 from cutline.cli.inputs import Watch, shown_name
-from cutline.cli.options import also_fits, encoding_choice, input_output
+from cutline.cli.options import PATH, also_fits, encoding_choice, input_output
 from cutline.cli.records import Rows, column_option
 from cutline.cli.sending import template_options, with_file, with_record
 from cutline.cli.sizes import read_sizes
@@ -67,7 +67,7 @@ _NO_CHUNKS: tuple[int | None, Iterator[dict[str, Any]]] = (None, iter(()))
 @click.option(
     "--source",
     metavar="FILE",
-    type=click.Path(),
+    type=PATH,
     help="The text that was cut.  [default: the file that each row names]",
 )
 @encoding_choice

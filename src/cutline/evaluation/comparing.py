@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from cutline.chunks import Chunk
+from cutline.errors import shown_type
 from cutline.evaluation.corpus import Corpus
 from cutline.evaluation.evaluating import Evaluation, Reading, evaluate_on
 from cutline.evaluation.questions import Question
@@ -158,6 +159,7 @@ def compare(
 
     Raises:
         ValueError: there are no chunkers; and as for `evaluate`.
+        TypeError: chunkers are neither a mapping nor pairs; and as for `evaluate`.
 
     Cost: that of `evaluate` for each chunker; documents are read and encoded once.
     Source: docs/choosing-a-chunker.md.
@@ -176,6 +178,12 @@ def compare(
     corpus = Corpus(documents, questions, encoding)
     reading = Reading.of(retriever, k, max_tokens)
     pairs = list(chunkers.items() if isinstance(chunkers, Mapping) else chunkers)
+    for place, pair in enumerate(pairs):
+        if not isinstance(pair, tuple | list) or len(pair) != 2:
+            raise TypeError(
+                f"chunkers must be a mapping from names to chunkers, or pairs of these, got "
+                f"{shown_type(pair)} at place {place}"
+            )
     if not pairs:
         raise ValueError("chunkers must have one or more chunkers")
     return Comparison(

@@ -113,6 +113,8 @@ def _document(where: str, name: Any, documents: Mapping[str, str]) -> str:
         return next(iter(documents))
     if isinstance(name, str) and name in documents:
         return name
+    if name is None:
+        raise ValueError(f"{where}, must have a 'document', one of {shortened(list(documents))}")
     found = [known for known in documents if known.endswith(f"/{name}")]
     if len(found) != 1:
         raise ValueError(

@@ -63,9 +63,9 @@ def shorten(
 
     Returns:
         The text and what it contains of the source. Its kind is "text" where the text is not of
-        the kind asked for, or if even the least of that kind does not fit; and for a
-        programming language if tree-sitter is not installed (pip install 'cutline[code]'), with
-        an `UnparsedWarning`.
+        the kind asked for, or if even the least of that kind does not fit, or fits with nothing
+        of the text; and for a programming language if tree-sitter is not installed (pip install
+        'cutline[code]'), with an `UnparsedWarning`.
 
     Raises:
         BudgetError: (a ValueError) the text does not fit, and neither does the marker alone.
@@ -88,11 +88,16 @@ def shorten(
     if tokens is not None:
         return Shortened(text, tokens, ((0, len(text)),) if text else (), kind)
     bare = partial(kinds.plain, says_how_many=False)
+    without_text: Shortened | None = None
     for name, make in ((kind, kinds.maker(kind)), ("text", kinds.plain), ("text", bare)):
-        render = make(text, marker)
-        draft = fullest(render, len(text), counting, max_tokens)
+        draft = fullest(make(text, marker), len(text), counting, max_tokens)
         if draft is not None:
-            return Shortened(draft.text, counting.count(draft.text), tuple(draft.kept), name)
+            short = Shortened(draft.text, counting.count(draft.text), tuple(draft.kept), name)
+            if short.kept:
+                return short
+            without_text = without_text or short  # how much is missing, and nothing else
+    if without_text is not None:
+        return without_text
     tokens = counting.count(marker)
     raise BudgetError(
         f"the marker {marker!r} alone has {tokens} token{'s' * (tokens != 1)}, more than "

@@ -6,12 +6,13 @@ No package is imported for this: any object with the right attributes is a chunk
 import json
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any, NamedTuple
 
-from cutline.checks import checked_integer, plain_text
+from cutline.checks import checked_integer, is_missing, plain_text
 from cutline.chunks import Chunk
 from cutline.encoding import Encoding
+from cutline.errors import shown
 from cutline.protocols import TokenCounter
 from cutline.registry import token_counter_of
 from cutline.wrapping import wrap
@@ -34,6 +35,7 @@ START_NAMES = ("start_index", "start_char_idx", "split_idx_start", "start")
 END_NAMES = ("end_index", "end_char_idx", "end")
 COUNT_NAMES = ("token_count",)
 METADATA_NAMES = ("metadata", "meta")
+TIME_NAMES = ("start", "end")  # of a transcript's parts, where they are no offsets
 
 
 class ReadChunk(NamedTuple):
@@ -54,7 +56,7 @@ def read_chunk(chunk: Any, number: int, source: str) -> ReadChunk:
         source: the text that it is a slice of, for a pair of offsets.
 
     Raises:
-        TypeError: it has no text; names the chunk.
+        TypeError: it has no text, or an offset or a count that is no integer; names the chunk.
     """
     match chunk:
         case str():
@@ -72,7 +74,7 @@ def read_chunk(chunk: Any, number: int, source: str) -> ReadChunk:
             "pair of offset and str, a pair of offsets, or have one of "
             f"{', '.join(TEXT_NAMES)} as attribute or key{hint}"
         )
-    numbers = (_number(chunk, names) for names in (START_NAMES, END_NAMES, COUNT_NAMES))
+    numbers = (_number(chunk, names, number) for names in (START_NAMES, END_NAMES, COUNT_NAMES))
     return ReadChunk(plain_text(text), *numbers)
 
 
@@ -188,13 +190,29 @@ def _checked_counter(counter: Callable[[str], Any]) -> Callable[[str], int]:
     return count
 
 
-def _number(chunk: Any, names: tuple[str, ...]) -> int | None:
-    """Find an integer in a chunk or in its metadata."""
-    found = first_of(chunk, names, Integral)
-    for name in METADATA_NAMES:
-        if found is None and (metadata := _get(chunk, name)) is not None:
-            found = first_of(metadata, names, Integral)
-    return None if found is None else int(found)
+def _number(chunk: Any, names: tuple[str, ...], number: int) -> int | None:
+    """Find an integer in a chunk or in its metadata; see `read_chunk`."""
+    for holder in (chunk, *(_get(chunk, name) for name in METADATA_NAMES)):
+        for name in names:
+            value = _get(holder, name)
+            if isinstance(value, Integral):
+                return int(value)
+            if name in TIME_NAMES or not isinstance(value, Real | str) or is_missing(value):
+                continue
+            try:
+                return _integer_of(value)
+            except ValueError:
+                raise TypeError(
+                    f"chunk {number} has {name}={shown(value)}, which must be an integer"
+                ) from None
+    return None
+
+
+def _integer_of(value: Any) -> int:
+    """Return an integer that a table has as another type: 5.0 beside missing ones, "5" in CSV."""
+    if not isinstance(value, str) and value != value // 1:
+        raise ValueError
+    return int(value)
 
 
 def first_of(holder: Any, names: tuple[str, ...], kind: type | tuple[type, ...]) -> Any:

@@ -9,8 +9,9 @@ from itertools import pairwise
 from reprlib import repr as shortened
 from typing import Any
 
-from cutline.checks import plain_text, utf8_of
+from cutline.checks import need_no_table, plain_text, utf8_of
 from cutline.chunks import Chunk
+from cutline.errors import shown_type
 from cutline.verification.duck_typing import ReadChunk, read_chunk, whole_chunk
 from cutline.verification.locating import locate, span_holds
 from cutline.view.tokens import Tokenizer
@@ -31,7 +32,7 @@ def chunks_of(text: str, chunks: Iterable[Any], encoding: Tokenizer) -> list[Chu
 
     Raises:
         SurrogateError: (a ValueError) the text has a surrogate.
-        TypeError: the text is no str, or a chunk has none.
+        TypeError: the text is no str, or a chunk has none; or the chunks are not several.
         ValueError: a chunk is not the slice of the text at its offsets, does not occur in
             the text, or begins before the previous one; names the chunk.
 
@@ -45,8 +46,11 @@ def chunks_of(text: str, chunks: Iterable[Any], encoding: Tokenizer) -> list[Chu
     """
     text = plain_text(text)
     utf8_of(text)
-    if isinstance(chunks, str | Mapping):
-        raise TypeError(f"chunks must be a list of chunks, got one {type(chunks).__name__}")
+    if isinstance(chunks, str | Mapping) or not isinstance(chunks, Iterable):
+        kind = shown_type(chunks)
+        got = f"one {kind}" if isinstance(chunks, Iterable) else kind
+        raise TypeError(f"chunks must be a list of chunks, got {got}")
+    need_no_table(chunks, "chunks")
     given = list(chunks)
     if has_levels(given):
         given = [node.chunk for node in given[-1]]

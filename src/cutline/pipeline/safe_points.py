@@ -12,6 +12,7 @@ Then the tokens of any slice are those before the point followed by those after 
 proof is in docs/tokenizers.md.
 """
 
+import re
 from collections.abc import Callable, Iterator
 from functools import cached_property
 from itertools import pairwise
@@ -20,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cutline.kernels.base.known_pairs import KnownPairs
+from cutline.kernels.base.utf8 import has_surrogates
 from cutline.normalizing import (
     SPACE,
     Form,
@@ -80,6 +82,7 @@ class SafePoints:
         self._last_of_strippers = {text[-1] for text, token in written if token.rstrip}
         self._known: dict[tuple[str, str], bool] = {}
         self._are_kept: dict[str, bool] = {}
+        self._shown: dict[str, str] = {}
         self._classes_of_composites: dict[str, NDArray[np.int64]] = {}
         self._outlines = _outlines(spec.normalizer)
         # Two unknown characters that become one.
@@ -117,11 +120,36 @@ class SafePoints:
 
     def _all_after(self, text: str, begin: int) -> NDArray[np.int64]:
         """Return all points after `begin`."""
-        found = [
-            np.asarray(self._pairs.places_of(window, self._candidates(window))) + start
-            for start, window in _windows(text, begin)
-        ]
+        found = [self._points_of(window) + start for start, window in _windows(text, begin)]
         return found[0] if len(found) == 1 else np.concatenate([_NONE, *found])
+
+    def _points_of(self, text: str) -> NDArray[np.int64]:
+        """Return the points of a window of a text."""
+        places, doubtful = self._candidates(text), self._doubtful
+        if doubtful is None or has_surrogates(text):
+            return np.asarray(self._pairs.places_of(text, places))
+        ends = (found.end() for found in doubtful.finditer(text))
+        wrong = [at for at in ends if at < len(text) and not self.holds_at(text, at)]
+        return places[~np.isin(places, wrong)] if wrong else places
+
+    @cached_property
+    def _doubtful(self) -> re.Pattern[str] | None:
+        """Matches each character behind which a candidate may be no point; None: any may.
+
+        Where each character is changed on its own, only the ends and the insides of added tokens
+        are such. Scripts without blanks have too many pairs to keep what is known of each.
+        """
+        tokens_look = self._last_of_words or self._strips_left or self._last_of_strippers
+        if not self._outlines or self._fused or tokens_look:
+            return None
+        firsts = self._last | {before for before, _ in self._within}
+        for step in reversed(self._spec.normalizer):
+            if isinstance(step, Spell | Unknown) and firsts & set(step.stand_ins):
+                return None
+            if isinstance(step, Replace) and step.new in firsts:
+                firsts.add(step.old)
+        written = "".join(map(re.escape, sorted(firsts)))
+        return re.compile(f"[{written}]" if written else "(?!)")
 
     def holds_at(self, text: str, place: int) -> bool:
         """Return whether a place between two characters is a point."""
@@ -149,7 +177,7 @@ class SafePoints:
     @cached_property
     def _may_be_apart(self) -> NDArray[np.bool_]:
         """The pairs of classes of which two characters may have a point between them."""
-        if not self._spec.normalizer:
+        if not self._spec.normalizer or self._outlines:
             return self._never_joined
         return self._never_joined | self._always_begins
 
@@ -186,7 +214,7 @@ class SafePoints:
         if _is_surrogate(before) or _is_surrogate(after):
             return False  # two may be one character
         if self._outlines:
-            shown = self._outline(before + after)
+            shown = self._shown_as(before) + self._shown_as(after)
             if shown == self._fused or not self._apart(shown) or (*shown,) in self._within:
                 return False
         elif not self._is_kept(after):
@@ -264,6 +292,13 @@ class SafePoints:
         for outline in self._outlines:
             text = outline(text)
         return text
+
+    def _shown_as(self, character: str) -> str:
+        """Write one character so."""
+        shown = self._shown.get(character)
+        if shown is None:
+            shown = self._shown[character] = self._outline(character)
+        return shown
 
     def _apart(self, pair: str) -> bool:
         """Return whether no piece contains these two characters."""

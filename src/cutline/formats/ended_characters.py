@@ -16,6 +16,7 @@ from cutline.formats.merges import MergeModel
 from cutline.formats.stages import make_split, make_steps, never_takes, without_white_space
 from cutline.formats.token_ids import Texts, TokenIds
 from cutline.formats.tokenizer_json import Part, TokenizerJson, refused
+from cutline.formats.word_ends import problem_of_suffix
 from cutline.formats.word_starts import alone, problem_of_prefix, without_prefix
 from cutline.spec import TokenizerSpec
 
@@ -79,20 +80,16 @@ def _refusal(model: MergeModel, why: str) -> VocabularyError:
 
 def _problem(model: MergeModel) -> str:
     """Say why blanks cannot stand for the suffix, or for no prefix; "": they can."""
-    suffix, prefix = model.end_of_word_suffix, model.continuing_subword_prefix
+    prefix = model.continuing_subword_prefix
     if model.ignore_merges:
         return "with ignore_merges, whole words are looked up without it"
     if model.byte_fallback or model.fuse_unk:
         return "neither byte_fallback nor fuse_unk can be read with it"
     if ord(BLANK) in model.ids.texts.code_points or ord(BLANK) in model.merges.code_points:
         return "a token has U+2581"
-    merges = model.all_merges()
     if prefix:
-        return problem_of_prefix(prefix, merges, model.ids)
-    for left, right in merges:
-        if left.endswith(suffix) or right.endswith(suffix) != (left + right).endswith(suffix):
-            return f"the merge of {left!r} and {right!r} does not tell it from letters"
-    return ""
+        return problem_of_prefix(prefix, model.all_merges(), model.ids)
+    return problem_of_suffix(model)
 
 
 def _read(model: MergeModel, added: Mapping[str, int]) -> CharacterModel:

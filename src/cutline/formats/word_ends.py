@@ -17,7 +17,7 @@ from cutline.formats.stages import Split, never_takes
 from cutline.formats.token_ids import UTF8, Texts, TokenIds
 from cutline.formats.tokenizer_json import refused
 
-__all__ = ["with_blanks"]
+__all__ = ["problem_of_suffix", "with_blanks"]
 
 _BLANK: Final = as_text(b" ")
 _LAST_BYTES: Final = range(0xC0)  # the last byte of a character is none that begins a longer one
@@ -63,17 +63,13 @@ def with_blanks(model: MergeModel, split: Split) -> tuple[MergeModel, dict[bytes
 
 def _problem(model: MergeModel, split: Split) -> str:
     """Say why blanks cannot stand for the suffix; "": they can."""
-    suffix, ids, merges = model.end_of_word_suffix, model.ids, model.merges
+    suffix, ids = model.end_of_word_suffix, model.ids
     if not never_takes(split, " "):
         return "a blank is written for it here, but words can have blanks"
     if model.ignore_merges:
         return "with ignore_merges, whole words are looked up without it"
-    ended = _ends(merges, suffix)
-    wholes = _ends(Texts(merges.arena, merges.lengths[::2] + merges.lengths[1::2]), suffix)
-    wrong = np.flatnonzero(ended[::2] | (ended[1::2] != wholes))
-    if wrong.size:
-        left, right = model.merge(int(wrong[0]))
-        return f"the merge of {left!r} and {right!r} does not tell it from letters"
+    if why := problem_of_suffix(model):
+        return why
     for byte in _LAST_BYTES:
         if (last := as_text(bytes([byte])) + suffix) not in ids:
             return f"there is no token {last!r}, so that texts lose a byte"
@@ -82,6 +78,18 @@ def _problem(model: MergeModel, split: Split) -> str:
     if suffix in ids or any(text + suffix in ids for text in blanks if text):
         return "a token with a blank is written like one with the suffix"
     return ""
+
+
+def problem_of_suffix(model: MergeModel) -> str:
+    """Say which merge does not keep the suffix at the end of a token; "": all do."""
+    suffix, merges = model.end_of_word_suffix, model.merges
+    ended = _ends(merges, suffix)
+    wholes = _ends(Texts(merges.arena, merges.lengths[::2] + merges.lengths[1::2]), suffix)
+    wrong = np.flatnonzero(ended[::2] | (ended[1::2] != wholes))
+    if not wrong.size:
+        return ""
+    left, right = model.merge(int(wrong[0]))
+    return f"the merge of {left!r} and {right!r} does not tell it from letters"
 
 
 def _ends(texts: Texts, end: str) -> NDArray[np.bool_]:

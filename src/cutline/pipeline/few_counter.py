@@ -131,14 +131,15 @@ class KnownCounter(FewCounter):
             return super()._count_before()
         parts, n = self._parts, len(self._text)
         tokens = np.asarray(parts.known())
-        if np.count_nonzero(tokens < 0) > max(_FEW_NEW, n // _CHARACTERS_OF_FEW):
-            if self._count_new(np.flatnonzero(tokens < 0)):
+        new = np.flatnonzero(tokens < 0)
+        if len(new) > max(_FEW_NEW, n // _CHARACTERS_OF_FEW):
+            if self._count_new(new):
                 tokens = np.asarray(parts.known())
-            if np.count_nonzero(tokens < 0) > n // _CHARACTERS_OF_EACH:
+                new = np.flatnonzero(tokens < 0)
+            if len(new) > n // _CHARACTERS_OF_EACH:
                 before = super()._count_before()
                 parts.keep(np.arange(len(tokens)), np.diff(before))
                 return before
-        new = np.flatnonzero(tokens < 0)
         tokens[new] = parts.count(new)
         return np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(tokens)])
 

@@ -14,7 +14,7 @@ proof is in docs/tokenizers.md.
 
 import re
 from collections.abc import Callable, Iterator
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -81,9 +81,10 @@ class SafePoints:
         self._strips_left = any(token.lstrip for token in spec.added_tokens)
         self._last_of_strippers = {text[-1] for text, token in written if token.rstrip}
         self._known: dict[tuple[str, str], bool] = {}
-        self._are_kept: dict[str, bool] = {}
-        self._shown: dict[str, str] = {}
-        self._classes_of_composites: dict[str, NDArray[np.int64]] = {}
+        # Each is asked once for a character.
+        self._is_kept = cache(self._keeps)
+        self._shown_as = cache(self._outline)
+        self._composites_of = cache(self._find_composites)
         self._outlines = _outlines(spec.normalizer)
         # Two unknown characters that become one.
         self._fused = next(
@@ -257,19 +258,13 @@ class SafePoints:
         """
         return character.isascii() and not is_of_word(character) and self._is_kept(character)
 
-    def _is_kept(self, character: str) -> bool:
+    def _keeps(self, character: str) -> bool:
         """Return whether a character stays unchanged, whatever is beside it."""
-        kept = self._are_kept.get(character)
-        if kept is None:
-            kept = all(step.keeps(character) for step in self._spec.normalizer)
-            self._are_kept[character] = kept
-        return kept
+        return all(step.keeps(character) for step in self._spec.normalizer)
 
     def _is_point_before_composites(self, before: str, after: str) -> bool:
         """Return whether pieces end there, too, if what follows composes with the second one."""
-        classes = self._classes_of_composites.get(after)
-        if classes is None:
-            classes = self._classes_of_composites[after] = self._find_composites(after)
+        classes = self._composites_of(after)
         if not classes.size:
             return True
         if classes[0] < 0:
@@ -292,13 +287,6 @@ class SafePoints:
         for outline in self._outlines:
             text = outline(text)
         return text
-
-    def _shown_as(self, character: str) -> str:
-        """Write one character so."""
-        shown = self._shown.get(character)
-        if shown is None:
-            shown = self._shown[character] = self._outline(character)
-        return shown
 
     def _apart(self, pair: str) -> bool:
         """Return whether no piece contains these two characters."""

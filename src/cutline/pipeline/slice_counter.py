@@ -77,7 +77,8 @@ class SliceCounter:
         return self._count_before()
 
     def _count_before(self) -> NDArray[np.int64]:
-        points = self._point_offsets if self._points else np.zeros(1, dtype=np.int64)
+        points = self._point_offsets
+        points = points if len(points) else np.zeros(1, dtype=np.int64)
         before = tokens_before(self._pipeline, self._encoding, self._text, points)
         before -= before[0]
         return before

@@ -177,7 +177,7 @@ def test_run_length_texts_are_cut_within_the_budget(name: str) -> None:
         assert_contract(count, text, ours.split(text, n, n // 4), n, n // 4)
 
 
-@short_or_long("n_texts", 6, 60)
+@short_or_long("n_texts", 2, 60)
 @pytest.mark.parametrize("name", DISTINCT)
 @pytest.mark.parametrize("n", [4, 40, 256, 5_000])
 def test_cuts_of_a_long_text_are_those_found_one_by_one(name: str, n: int, n_texts: int) -> None:

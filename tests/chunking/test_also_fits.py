@@ -244,7 +244,7 @@ def check_all(
     assert with_wide == make("o200k_base", size, overlap, **options).chunk(text)
 
 
-@short_or_long("every", 6, 1)
+@short_or_long("every", 12, 1)
 @pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
 @pytest.mark.parametrize("make", CHUNKERS.values(), ids=CHUNKERS)
 def test_every_chunker_with_every_option(

@@ -83,7 +83,7 @@ def texts_for(rng: random.Random) -> list[str]:
     return [plain, *(overlaps.some_text(rng) for _ in range(rng.randint(0, 6)))]
 
 
-@short_or_long("n_blocks", 12, 300)
+@short_or_long("n_blocks", 5, 300)
 @pytest.mark.parametrize(("kind", "name"), overlaps.CASES)
 def test_models_of_words(kind: str, name: str, n_blocks: int, tmp_path: Path) -> None:
     rng = random.Random(f"{kind}{name}")

@@ -59,7 +59,7 @@ def test_random_vocabularies(n_texts: int, monkeypatch: pytest.MonkeyPatch) -> N
         check(rng, cutline.get_encoding("o200k_base"), some_text(rng) * 5)
 
 
-@short_or_long("n_texts", 3, 60)
+@short_or_long("n_texts", 1, 60)
 @pytest.mark.parametrize("kind", MODELS)
 @pytest.mark.parametrize("name", CONFIGURATIONS)
 def test_models_of_words(

@@ -64,7 +64,7 @@ def check(rng: random.Random, encoding: Encoding) -> bool:
     return is_quick
 
 
-@short_or_long("many", 25, 1_000)
+@short_or_long("many", 10, 1_000)
 @pytest.mark.parametrize(("kind", "name"), overlaps.CASES)
 def test_models_of_words(kind: str, name: str, many: int, tmp_path: Path) -> None:
     rng = random.Random(f"{kind}{name}")

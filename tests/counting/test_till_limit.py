@@ -14,6 +14,7 @@ from cutline.counting.recounted import RecountedAppender
 from cutline.counting.with_special import WithSpecial
 from cutline.pipeline.pipeline import Pipeline
 from cutline.pipeline.words import WordPipeline
+from tests.conftest import short_or_long
 from tests.pipeline import characters, families
 from tests.texts import NAMED_TEXTS
 from tests.words.tokenizers_of import CONFIGURATIONS, MODELS, tokenizer_of
@@ -68,14 +69,15 @@ def noted_lengths(
     return lengths
 
 
+@short_or_long("n_texts", 8, 25)
 @pytest.mark.parametrize("name", TOKENIZERS)
 def test_it_is_the_count_or_none(
-    name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, n_texts: int
 ) -> None:
     monkeypatch.setattr(till_limit, "_LEAST", 4)
     monkeypatch.setattr(till_limit, "_CHARACTERS_A_TOKEN", 1)
     encoding, count = loaded(name, tmp_path)
-    texts = families.texts_with(TOKENIZERS[name](), 5, 25)
+    texts = families.texts_with(TOKENIZERS[name](), 5, n_texts)
     for text in [*texts, *(one[:150] for one in NAMED_TEXTS.values())]:
         if any("\ud800" <= character <= "\udfff" for character in text):
             continue

@@ -44,7 +44,7 @@ def check(rng: random.Random, encoding: Encoding) -> None:
     assert marker in both
 
 
-@short_or_long("many", 20, 1_000)
+@short_or_long("many", 7, 1_000)
 @pytest.mark.parametrize(("kind", "name"), overlaps.CASES)
 def test_models_of_words(kind: str, name: str, many: int, tmp_path: Path) -> None:
     rng = random.Random(f"{kind}{name}")
@@ -53,7 +53,7 @@ def test_models_of_words(kind: str, name: str, many: int, tmp_path: Path) -> Non
         check(rng, encoding)
 
 
-@short_or_long("many", 20, 1_000)
+@short_or_long("many", 7, 1_000)
 @pytest.mark.parametrize("family", families.FAMILIES)
 def test_byte_level_models(family: str, many: int) -> None:
     rng, encoding = random.Random(family), Encoding.from_tokenizers(families.build(family))

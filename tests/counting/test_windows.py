@@ -12,7 +12,7 @@ from tests.vocabularies import SCANS, encoding_of, random_ranks
 LETTERS = ["a", "b", "c", " ", "\n", "é", "日"]
 
 
-@short_or_long("n_texts", 60, 3_000)
+@short_or_long("n_texts", 20, 3_000)
 @pytest.mark.parametrize("least", [1, 2, 7])
 @pytest.mark.parametrize("pat_str", SCANS)
 def test_windows_do_not_change_a_cut(

@@ -84,7 +84,7 @@ def test_ids_and_spans_are_those_of_tokenizers(name: str, base: str, n_texts: in
     assert encoding.encode_ordinary(surrogate) == encoding.encode_ordinary(repaired)
 
 
-@short_or_long("n_texts", 80, 2_000)
+@short_or_long("n_texts", 30, 2_000)
 @pytest.mark.parametrize("base", BASES)
 @pytest.mark.parametrize("name", TOKENS)
 def test_chunks_are_those_found_by_counting(

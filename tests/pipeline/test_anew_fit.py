@@ -8,6 +8,7 @@ import pytest
 import cutline
 from cutline.pipeline import anew_fit, slice_counter
 from cutline.pipeline.pipeline import Pipeline
+from tests.conftest import short_or_long
 from tests.pipeline.families import added, build, normalizers
 from tests.pipeline.test_long_words import check_cuts, count_of
 
@@ -45,16 +46,19 @@ def test_cuts_are_the_greatest_that_fit(family: str, pool: str) -> None:
         check_cuts(encoding, count_of(tokenizer), text, seed)
 
 
+@short_or_long("n_texts", 20, 60)
 @pytest.mark.parametrize("normalized", [False, True])
 @pytest.mark.parametrize("flags", [{}, {"lstrip": True}, {"rstrip": True}, {"single_word": True}])
 @pytest.mark.parametrize("strips", [False, True])
-def test_cuts_among_added_tokens(*, normalized: bool, flags: dict[str, bool], strips: bool) -> None:
+def test_cuts_among_added_tokens(
+    *, normalized: bool, flags: dict[str, bool], strips: bool, n_texts: int
+) -> None:
     tokenizer = build("compatible")
     if strips:
         tokenizer.normalizer = normalizers.Sequence([normalizers.Strip(), tokenizer.normalizer])
     tokenizer.add_tokens(added("ABcA", "\uff21\uff22", normalized=normalized, **flags))
     encoding, rng = cutline.Encoding.from_tokenizers(tokenizer), random.Random(0)
-    for seed in range(60):
+    for seed in range(n_texts):
         text = "".join(rng.choices("\uff21\uff22\uff43AB\u3000", k=rng.randint(12, 70)))
         parts = [text, "\u4f60" * rng.randint(9, 40), "\u3000" * rng.randint(0, 9), "ABcA" + text]
         check_cuts(encoding, count_of(tokenizer), "".join(parts), seed)

@@ -11,6 +11,7 @@ import pytest
 
 import cutline
 from cutline.errors import VocabularyError
+from tests.conftest import exhaustive
 from tests.pipeline.characters import (
     BLANK,
     CONFIGURATIONS,
@@ -288,7 +289,7 @@ def test_what_is_not_equivalent_is_refused_by_name(message: str, tmp_path: Any) 
     assert "wrap" in str(caught.value)
 
 
-@pytest.mark.parametrize("seed", range(400))
+@pytest.mark.parametrize("seed", [*range(150), *map(exhaustive, range(150, 400))])
 def test_random_merges_are_equal_or_refused(seed: int) -> None:
     """Merges in any order, several of them for a token, are either read exactly or refused."""
     chooser = random.Random(seed)

@@ -18,6 +18,7 @@ from cutline.counting.cutting import split_by_counting
 from cutline.errors import BudgetError
 from cutline.pipeline import safe_points, slice_counter
 from cutline.pipeline.slice_counter import SliceCounter
+from tests.conftest import short_or_long
 from tests.pipeline.families import (
     BYTES,
     FAMILIES,
@@ -80,12 +81,13 @@ def assert_same(tokenizer: Any, encoding: cutline.Encoding, text: str) -> None:
     assert not ordinary or not encoding.fits(text, len(ordinary) - 1)
 
 
+@short_or_long("n_texts", 50, 150)
 @pytest.mark.parametrize("name", NAMES)
-def test_ids_and_counts_are_those_of_tokenizers(name: str, tmp_path: Path) -> None:
+def test_ids_and_counts_are_those_of_tokenizers(name: str, tmp_path: Path, n_texts: int) -> None:
     tokenizer = build(name)
     tokenizer.save(str(tmp_path / "tokenizer.json"))
     encoding = cutline.load(tmp_path)
-    texts = [*NAMED_TEXTS.values(), *texts_with(tokenizer, 3, 150)]
+    texts = [*NAMED_TEXTS.values(), *texts_with(tokenizer, 3, n_texts)]
     for text in texts:
         assert_same(tokenizer, encoding, text)
     ordinary = [ids_of(tokenizer, text, special=False) for text in texts]

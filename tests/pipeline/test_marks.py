@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import cutline
+from tests.conftest import short_or_long
 from tests.pipeline import characters
 from tests.pipeline.families import build
 from tests.words.tokenizers_of import tokenizer_of
@@ -70,12 +71,13 @@ def by_definition(tokenizer: Any, text: str, start: int) -> list[int]:
     return [len(one.ids) for one in found]
 
 
+@short_or_long("n_texts", 5, 15)
 @pytest.mark.parametrize("kind", KINDS)
-def test_cuts_are_the_greatest_ends_that_fit(kind: str) -> None:
+def test_cuts_are_the_greatest_ends_that_fit(kind: str, n_texts: int) -> None:
     tokenizer = KINDS[kind]()
     encoding = cutline.Encoding.from_tokenizers(tokenizer)
     rng = random.Random(kind)
-    for _ in range(15):
+    for _ in range(n_texts):
         text = random_text(rng, rng.choice((40, 150)))
         start = rng.choice((0, rng.randrange(len(text))))
         counts = by_definition(tokenizer, text, start)

@@ -108,7 +108,7 @@ def test_no_pattern_is_cut_where_it_might_not_split(
 def test_tokens_of_every_family_are_those_of_one_thread(name: str, cuts: Callable[[], int]) -> None:
     tokenizer = build(name)
     encoding = cutline.Encoding.from_tokenizers(tokenizer)
-    mixed = [*texts_with(tokenizer, 103, 80), *NAMED_TEXTS.values()]
+    mixed = [*texts_with(tokenizer, 103, 30), *NAMED_TEXTS.values()]
     drawn = [mixed[start : start + 20] for start in range(0, len(mixed), 20)]
     for text in [*SURROGATES.values(), *map(" ".join, drawn), *map("".join, drawn)]:
         assert_same(encoding, text)

@@ -119,7 +119,7 @@ def test_leads_of_all_lengths(name: str) -> None:
     encoding, tokenizer = pair(name)
     for n in [*range(20), 4095, 4096, 65534, 65535, 65536, 70_000]:
         for lead in (" " * n, BLANK * n, "\n" * n, "\n" * 3 + " " * n, " " * n + "\n"):
-            text = f"{lead}the{lead}them" * 2 + " ab" * 100 + lead
+            text = f"{lead}the{lead}them" + " ab" * 100 + lead
             for _ in range(2):
                 assert encoding.count(text) == number(tokenizer, text), (n, lead[:9])
 

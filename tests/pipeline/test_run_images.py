@@ -18,6 +18,7 @@ from cutline.pipeline.part_normalizer import PartNormalizer
 from cutline.pipeline.pipeline import Pipeline
 from cutline.pipeline.run_counter import EntangledCounter, ImageCounter
 from cutline.pipeline.run_rules import run_rules
+from tests.conftest import short_or_long
 from tests.pipeline.characters import (
     BLANK,
     CONFIGURATIONS,
@@ -217,17 +218,18 @@ def test_cuts_are_the_longest_that_fit(name: str) -> None:
         assert encoding.split_at(text, n, start) == expected, (ascii(text), start, n)
 
 
+@short_or_long("n_texts", 4, 12)
 @pytest.mark.parametrize("few", [False, True])
 @pytest.mark.parametrize("name", ALL)
 def test_chunks_have_the_tokens_of_their_texts(
-    name: str, few: bool, monkeypatch: pytest.MonkeyPatch
+    name: str, few: bool, monkeypatch: pytest.MonkeyPatch, n_texts: int
 ) -> None:
     if few:  # also where so many slices are asked for that all are counted
         monkeypatch.setattr(few_slices, "LEAST_TOKENS", 1)
         monkeypatch.setattr(few_slices, "SHARE", 1e9)
     rng = random.Random(f"chunks{name}")
     encoding, tokenizer = pair(name)
-    for _ in range(12):
+    for _ in range(n_texts):
         text = " ".join(hostile(rng) for _ in range(rng.choice((1, 3, 9))))
         n, overlap = rng.choice((64, 64, 80)), rng.choice((0, 0, 9))
         if few:

@@ -8,6 +8,7 @@ import pytest
 import cutline
 from cutline.errors import VocabularyError
 from cutline.pipeline import word_slices
+from tests.conftest import short_or_long
 from tests.grown import check_growth, check_growth_at, settle_at_once
 from tests.pipeline.characters import added, make_document
 from tests.pipeline.families import build, tokenizers
@@ -94,16 +95,17 @@ def test_tokens_that_look_around_and_steps_that_strip(
         check_growth(oracle, encoding, rng, parts_of(rng, sorted(contents) or ["ab"], LETTERS))
 
 
+@short_or_long("n_tokenizers", 4, 12)
 @pytest.mark.parametrize("at_once", [True, False])
 @pytest.mark.parametrize("name", ["bert cased", "bert uncased", "NFKC, Lowercase", "xlm-r", "t5"])
 @pytest.mark.parametrize("kind", MODELS)
 def test_a_growing_text_of_words_is_counted_like_the_whole(
-    kind: str, name: str, at_once: bool, monkeypatch: pytest.MonkeyPatch
+    kind: str, name: str, at_once: bool, monkeypatch: pytest.MonkeyPatch, n_tokenizers: int
 ) -> None:
     if at_once:
         settle_at_once(monkeypatch)
     rng = random.Random(f"{kind} {name}")
-    for number in range(12):
+    for number in range(n_tokenizers):
         oracle = tokenizer_of(kind, name, rng)
         tokens = [(one, flags) for one, flags in random_tokens(rng, LETTERS) if one.strip()]
         for content, flags in tokens:

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 import cutline
+from tests.conftest import short_or_long
 from tests.grown import check_growth, settle_at_once
 from tests.pipeline import test_characters
 from tests.pipeline.families import FAMILIES, build, texts_with, tokenizers
@@ -53,18 +54,20 @@ def settles_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     settle_at_once(monkeypatch)
 
 
+@short_or_long("n_texts", 10, 30)
 @pytest.mark.parametrize("name", sorted(FAMILIES))
-def test_a_growing_text_is_counted_like_the_whole(name: str) -> None:
+def test_a_growing_text_is_counted_like_the_whole(name: str, n_texts: int) -> None:
     oracle = build(name)
     encoding = cutline.Encoding.from_tokenizers(oracle)
     if encoding._changes_texts:
-        check(oracle, encoding, name, 30)
+        check(oracle, encoding, name, n_texts)
 
 
+@short_or_long("n_texts", 10, 30)
 @pytest.mark.parametrize("name", test_characters.CONFIGURATIONS)
-def test_with_models_over_characters(name: str) -> None:
+def test_with_models_over_characters(name: str, n_texts: int) -> None:
     encoding, oracle = test_characters.pair(name)
-    check(oracle, encoding, name, 30)
+    check(oracle, encoding, name, n_texts)
 
 
 def test_a_text_that_is_cut_where_it_was_settled_may_go_on_otherwise() -> None:

@@ -11,6 +11,7 @@ import cutline
 from cutline.errors import VocabularyError
 from cutline.pipeline import parts
 from cutline.pipeline.words import WordPipeline
+from tests.conftest import short_or_long
 from tests.grown import settle_at_once
 from tests.words.tokenizers_of import tokenizer_of
 
@@ -276,11 +277,12 @@ STRIPPED = (
 FLAGS: tuple[dict[str, bool], ...] = ({}, {"lstrip": True, "rstrip": True}, {"single_word": True})
 
 
+@short_or_long("n_texts", 6, 20)
 @pytest.mark.parametrize("flags", FLAGS, ids=str)
 @pytest.mark.parametrize("name", STRIPPED)
 @pytest.mark.parametrize("kind", ["WordPiece", "Unigram"])
 def test_tokens_in_texts_that_are_stripped(
-    kind: str, name: str, flags: dict[str, bool], monkeypatch: pytest.MonkeyPatch
+    kind: str, name: str, flags: dict[str, bool], monkeypatch: pytest.MonkeyPatch, n_texts: int
 ) -> None:
     """White space before a token is not at the end of the text."""
     settle_at_once(monkeypatch)
@@ -292,7 +294,7 @@ def test_tokens_in_texts_that_are_stripped(
     def count(text: str) -> int:
         return len(tokenizer.encode(text, add_special_tokens=False).ids)
 
-    for _ in range(20):
+    for _ in range(n_texts):
         pool = ["<x>", *rng.sample(["<", " ", "  ", "\n", "\x85", "a", "e\u0301", "\ufdfa"], 4)]
         text = "".join(rng.choices(pool, k=rng.choice((10, 90))))
         counter, n = encoding.intervals(text), len(text)

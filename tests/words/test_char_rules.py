@@ -4,6 +4,7 @@ import random
 
 import pytest
 
+from tests.conftest import short_or_long
 from tests.texts import NAMED_TEXTS
 from tests.words.configurations import CONFIGURATIONS, rules_of, words_of
 from tests.words.reference import words
@@ -19,15 +20,16 @@ AWKWARD = (
 )
 
 
+@short_or_long("n_texts", 1_000, 3_000)
 @pytest.mark.parametrize("name", CONFIGURATIONS)
-def test_words_of_awkward_texts_are_those_of_tokenizers(name: str) -> None:
+def test_words_of_awkward_texts_are_those_of_tokenizers(name: str, n_texts: int) -> None:
     parts = CONFIGURATIONS[name]()
     rules, expected = rules_of(*parts), words_of(*parts)
     rng = random.Random(name)
     for text in NAMED_TEXTS.values():
         text = text.encode("utf-16", "replace").decode("utf-16", "replace")
         assert words(rules, text) == expected(text)
-    for _ in range(3_000):
+    for _ in range(n_texts):
         text = "".join(rng.choice(AWKWARD) for _ in range(rng.randint(1, 9)))
         assert words(rules, text) == expected(text), ascii(text)
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import cutline
+from tests.conftest import short_or_long
 from tests.texts import NAMED_TEXTS
 from tests.words.configurations import CONFIGURATIONS
 from tests.words.test_char_rules import AWKWARD
@@ -29,11 +30,14 @@ def random_text(rng: random.Random, most: int) -> str:
     return "".join(rng.choices(letters, k=rng.randint(0, most)))
 
 
+@short_or_long("n_texts", 100, 300)
 @pytest.mark.parametrize(("kind", "name"), CASES)
-def test_ids_and_counts_are_those_of_tokenizers(kind: str, name: str, tmp_path: Path) -> None:
+def test_ids_and_counts_are_those_of_tokenizers(
+    kind: str, name: str, tmp_path: Path, n_texts: int
+) -> None:
     rng = random.Random(f"{kind}{name}")
     oracle, encoding = both(kind, name, rng, tmp_path)
-    texts = [random_text(rng, 40) for _ in range(300)]
+    texts = [random_text(rng, 40) for _ in range(n_texts)]
     texts += [text for text in NAMED_TEXTS.values() if text.isascii() or _is_unicode(text)]
     for text in texts:
         expected = ids(oracle, text)
@@ -80,15 +84,16 @@ def test_words_of_long_texts_are_those_of_tokenizers(name: str, tmp_path: Path) 
             assert encoding.encode_ordinary(text) == expected, ascii(text)
 
 
+@short_or_long("n_texts", 100, 300)
 @pytest.mark.parametrize(("kind", "name"), CASES)
 def test_offsets_are_those_of_tokenizers_where_characters_change_alone(
-    kind: str, name: str, tmp_path: Path
+    kind: str, name: str, tmp_path: Path, n_texts: int
 ) -> None:
     rng = random.Random(f"{kind}{name}")
     oracle, encoding = both(kind, name, rng, tmp_path)
     char_map = encoding._pipeline.kernel.raw  # type: ignore[union-attr]
     compared = 0
-    for _ in range(300):
+    for _ in range(n_texts):
         text = random_text(rng, 20)
         expected = oracle.encode(text, add_special_tokens=False)
         found, spans = encoding.encode_with_offsets(text, disallowed_special=())
@@ -109,13 +114,14 @@ def _has(oracle: Any) -> bool:
     return oracle.normalizer is not None
 
 
+@short_or_long("n_texts", 3, 8)
 @pytest.mark.parametrize(("kind", "name"), CASES)
 def test_slices_and_cuts_are_those_of_the_slices_encoded(
-    kind: str, name: str, tmp_path: Path
+    kind: str, name: str, tmp_path: Path, n_texts: int
 ) -> None:
     rng = random.Random(f"{kind}{name}")
     oracle, encoding = both(kind, name, rng, tmp_path)
-    for _ in range(8):
+    for _ in range(n_texts):
         text = random_text(rng, 40)
         n = len(text)
         counts = {
@@ -161,15 +167,16 @@ def test_slices_that_begin_with_white_space_of_many_kinds(
                 assert counter.split_at(start, budget) == best, (ascii(text), start, budget)
 
 
+@short_or_long("n_texts", 2, 6)
 @pytest.mark.parametrize(("kind", "name"), CASES)
 def test_slices_and_cuts_of_long_words_beside_awkward_characters(
-    kind: str, name: str, tmp_path: Path
+    kind: str, name: str, tmp_path: Path, n_texts: int
 ) -> None:
     """Unigram has starts in words of more than 64 bytes, and a character may end them."""
     rng = random.Random(f"{kind}{name}")
     oracle, encoding = both(kind, name, rng, tmp_path)
     several = "\ufdfa\ufdfb\u2017\ufe70\xbd\u3392\u2026 "  # mostly become several words
-    for round_ in range(6):
+    for round_ in range(n_texts):
         awkward = several if round_ % 2 else LETTERS + AWKWARD
         parts = ["".join(rng.choices("abcde\xe9", k=rng.randint(30, 90))) for _ in range(3)]
         text = "".join(part + "".join(rng.choices(awkward, k=rng.randint(1, 4))) for part in parts)

@@ -18,6 +18,7 @@ from cutline.normalizing import normalize
 from cutline.pipeline import entangled
 from cutline.pipeline import words as words_of_texts
 from cutline.words.char_rules import CharRules
+from tests.conftest import short_or_long
 from tests.words.configurations import BERT, CONFIGURATIONS, rules_of, small_map, steps
 from tests.words.configurations import at as split_at
 from tests.words.test_char_rules import AWKWARD, SCALARS
@@ -49,31 +50,35 @@ def check_beginnings(rules: CharRules, text: str) -> int:
     return len(places)
 
 
+@short_or_long("n_texts", 400, 1_000)
 @pytest.mark.parametrize("name", CONFIGURATIONS)
-def test_what_begins_anew_is_normalized_apart_from_what_is_before_it(name: str) -> None:
+def test_what_begins_anew_is_normalized_apart_from_what_is_before_it(
+    name: str, n_texts: int
+) -> None:
     rules, rng, found = rules_of(*CONFIGURATIONS[name]()), random.Random(name), 0
-    for _ in range(1_000):
+    for _ in range(n_texts):
         pool = rng.choice(DENSE)
         found += check_beginnings(rules, "".join(rng.choices(pool, k=rng.randint(1, 9))))
-    for code_point in rng.sample(SCALARS, 1_000):
+    for code_point in rng.sample(SCALARS, n_texts):
         for context in CONTEXTS:
             found += check_beginnings(rules, context.format(chr(code_point)))
-    assert found > 100 or name == "several replaced"
+    assert found > n_texts / 10 or name == "several replaced"
 
 
 def ids(tokenizer: Any, text: str) -> int:
     return len(tokenizer.encode(text, add_special_tokens=False).ids)
 
 
+@short_or_long("n_texts", 2, 6)
 @pytest.mark.parametrize(("kind", "name"), CASES)
 def test_cuts_where_characters_change_one_another_all_along(
-    kind: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    kind: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, n_texts: int
 ) -> None:
     rng = random.Random(f"{kind}{name}")
     oracle, encoding = both(kind, name, rng, tmp_path)
     monkeypatch.setattr(entangled, "_WINDOW", 5)
     monkeypatch.setattr(entangled, "_CHARACTERS_A_TOKEN", 1)
-    for _ in range(6):
+    for _ in range(n_texts):
         pool = rng.choice(DENSE)
         text = "".join(rng.choices(pool, k=rng.choice((30, 90))))
         n = len(text)
@@ -110,7 +115,7 @@ def test_long_texts_are_cut_in_linear_time(
 ) -> None:
     """Trying all ends of such a text would take hours."""
     _, encoding = both(kind, name, random.Random(name), tmp_path)
-    text = pattern * (20_000 // len(pattern))
+    text = pattern * (10_000 // len(pattern))
     chunks = cutline.TextChunker(encoding, 128).chunk(text)
     assert "".join(chunk.text for chunk in chunks) == text
     for chunk in (chunks[0], chunks[-1]):

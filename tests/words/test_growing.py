@@ -11,6 +11,7 @@ import cutline
 from cutline.counting.recounted import RecountedAppender
 from cutline.pipeline.settled_words import SettledWords
 from cutline.words.precompiled import Precompiled
+from tests.conftest import short_or_long
 from tests.grown import check_growth, settle_at_once
 from tests.words.charsmaps import charsmap
 from tests.words.configurations import CONFIGURATIONS, RUNS
@@ -71,12 +72,15 @@ def settles_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     settle_at_once(monkeypatch)
 
 
+@short_or_long("n_texts", 10, 30)
 @pytest.mark.usefixtures("settles_at_once")
 @pytest.mark.parametrize(("kind", "name"), CASES)
-def test_a_growing_text_is_counted_like_the_whole(kind: str, name: str, tmp_path: Path) -> None:
+def test_a_growing_text_is_counted_like_the_whole(
+    kind: str, name: str, tmp_path: Path, n_texts: int
+) -> None:
     rng = random.Random(f"{kind}{name}")
     oracle, encoding = both(kind, name, rng, tmp_path)
-    for _ in range(30):
+    for _ in range(n_texts):
         check_growth(oracle, encoding, rng, parts_of(rng))
 
 
@@ -162,10 +166,11 @@ def random_model(rng: random.Random, letters: str) -> Any:
     return tokenizers.models.Unigram(rows, unk, with_bytes)
 
 
+@short_or_long("n_texts", 2, 6)
 @pytest.mark.parametrize("at_once", [True, False])
 @pytest.mark.parametrize("seed", range(60))
 def test_long_open_words_of_any_vocabulary(
-    seed: int, at_once: bool, request: pytest.FixtureRequest
+    seed: int, at_once: bool, request: pytest.FixtureRequest, n_texts: int
 ) -> None:
     if at_once:
         request.getfixturevalue("settles_at_once")
@@ -181,7 +186,7 @@ def test_long_open_words_of_any_vocabulary(
         (tokenizers.pre_tokenizers.Metaspace(), tokenizers.pre_tokenizers.WhitespaceSplit())
     )
     encoding = cutline.Encoding.from_tokenizers(oracle)
-    for _ in range(6):
+    for _ in range(n_texts):
         some = rng.choice((letters, rng.choice(letters), letters + string.ascii_lowercase))
         longest = 3 if at_once else 60
         parts = ["".join(rng.choices(some, k=rng.randint(1, longest))) for _ in range(40)]

@@ -13,6 +13,7 @@ from cutline.chunking.chunk_finder import ChunkFinder
 from cutline.chunking.chunk_stream import ChunkStream
 from cutline.counting.cutting import split_by_counting
 from cutline.pipeline.word_slices import WordCounter
+from tests.conftest import short_or_long
 from tests.words.configurations import CONFIGURATIONS
 from tests.words.test_encoding import CASES, random_text
 from tests.words.tokenizers_of import MODELS, both
@@ -80,16 +81,17 @@ def check_tokens(rng: random.Random, encoding: cutline.Encoding, text: str) -> N
     assert found == slow, ascii(text)
 
 
+@short_or_long("n_texts", 12, 40)
 @pytest.mark.parametrize(("kind", "name"), CASES)
-def test_random_models(kind: str, name: str, tmp_path: Path) -> None:
+def test_random_models(kind: str, name: str, tmp_path: Path, n_texts: int) -> None:
     rng = random.Random(f"{kind}{name}")
     _, encoding = both(kind, name, rng, tmp_path)
     n_quick = 0
-    for _ in range(40):
+    for _ in range(n_texts):
         text = some_text(rng)
         n_quick += check_breaks(rng, encoding, text)
         check_tokens(rng, encoding, text)
-    assert n_quick > 5
+    assert n_quick > n_texts / 8
 
 
 @pytest.mark.parametrize("kind", MODELS)

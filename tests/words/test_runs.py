@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 import cutline
+from tests.conftest import short_or_long
 from tests.words.configurations import CONFIGURATIONS
 from tests.words.test_encoding import CASES, ids
 from tests.words.tokenizers_of import LETTERS, both, tokenizer_of
@@ -34,11 +35,14 @@ def text_of(rng: random.Random, words: list[str]) -> str:
     return "".join(parts[: rng.choice((-1, None))])
 
 
+@short_or_long("n_rounds", 2, 4)
 @pytest.mark.parametrize(("kind", "name"), CASES)
-def test_counts_do_not_depend_on_what_was_met(kind: str, name: str, tmp_path: Path) -> None:
+def test_counts_do_not_depend_on_what_was_met(
+    kind: str, name: str, tmp_path: Path, n_rounds: int
+) -> None:
     rng = random.Random(f"{kind}{name}")
     oracle, encoding = both(kind, name, rng, tmp_path)
-    for _ in range(4):
+    for _ in range(n_rounds):
         words = words_of(rng)
         for _ in range(8):
             text = text_of(rng, words)

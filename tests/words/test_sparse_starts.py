@@ -29,7 +29,7 @@ def some_text(rng: random.Random, words: list[str]) -> str:
     return "".join(made[rng.choice((0, 1)) :])
 
 
-@short_or_long("n_texts", 6, 200)
+@short_or_long("n_texts", 2, 200)
 @pytest.mark.parametrize(("kind", "name"), CASES)
 def test_slices_and_cuts_are_those_of_all_starts(
     kind: str, name: str, n_texts: int, tmp_path: Path

@@ -13,6 +13,7 @@ from cutline.words.beginnings import BeginsAnew
 from cutline.words.characters import ClassName, chars_of
 from cutline.words.precompiled import Precompiled
 from cutline.words.steps import ByCharacter, Collapse, CollapseWhite
+from tests.conftest import short_or_long
 from tests.words.charsmaps import charsmap
 from tests.words.configurations import SMALL_MAP, tokenizers
 from tests.words.test_char_rules import AWKWARD, SCALARS
@@ -60,19 +61,21 @@ CLASSES: dict[ClassName, tuple[Any, list[str]]] = {
 }
 
 
+@short_or_long("every", 7, 1)
 @pytest.mark.parametrize("name", STEPS)
-def test_every_character_normalizes_as_in_tokenizers(name: str) -> None:
+def test_every_character_normalizes_as_in_tokenizers(name: str, every: int) -> None:
     steps, oracle = STEPS[name]
-    for code_point in SCALARS:
+    for code_point in SCALARS[::every]:
         text = chr(code_point)
         assert normalize(text, steps) == oracle.normalize_str(text), hex(code_point)
 
 
+@short_or_long("n_texts", 5_000, 20_000)
 @pytest.mark.parametrize("name", STEPS)
-def test_texts_normalize_as_in_tokenizers_and_are_traced(name: str) -> None:
+def test_texts_normalize_as_in_tokenizers_and_are_traced(name: str, n_texts: int) -> None:
     steps, oracle = STEPS[name]
     rng = random.Random(name)
-    for _ in range(20_000):
+    for _ in range(n_texts):
         text = "".join(rng.choices(AWKWARD, k=rng.randint(1, 8)))
         expected = oracle.normalize_str(text)
         assert normalize(text, steps) == expected, ascii(text)
@@ -94,12 +97,13 @@ def test_texts_normalize_as_in_tokenizers_and_are_traced(name: str) -> None:
                     assert step.apply(text[:place]) + after == step.apply(text), ascii(text)
 
 
+@short_or_long("every", 7, 1)
 @needs_0_23
 @pytest.mark.parametrize("name", CLASSES)
-def test_classes_of_every_character_are_those_of_tokenizers(name: ClassName) -> None:
+def test_classes_of_every_character_are_those_of_tokenizers(name: ClassName, every: int) -> None:
     splitter, expected = CLASSES[name]
     chars = chars_of(name)
-    for code_point in SCALARS:
+    for code_point in SCALARS[::every]:
         words = [word for word, _ in splitter.pre_tokenize_str(f"a{chr(code_point)}b")]
         inside = [part.format(chr(code_point)) for part in expected]
         assert (words == inside) == (code_point in SETS[name]), hex(code_point)

@@ -12,6 +12,7 @@ import pytest
 
 import cutline
 from cutline.pipeline.word_slices import TokenCounter, WordCounter
+from tests.conftest import short_or_long
 from tests.words.test_encoding import CASES, random_text
 from tests.words.test_overlaps import check_breaks, check_tokens
 from tests.words.tokenizers_of import tokenizer_of
@@ -60,11 +61,12 @@ def with_tokens(
         yield tokenizer, tokens, encoding
 
 
+@short_or_long("n_texts", 2, 6)
 @pytest.mark.parametrize(("kind", "name"), CASES)
-def test_texts_and_slices(kind: str, name: str) -> None:
+def test_texts_and_slices(kind: str, name: str, n_texts: int) -> None:
     rng = random.Random(f"tokens {kind} {name}")
     for tokenizer, tokens, encoding in with_tokens(kind, name, rng):
-        for _ in range(6):
+        for _ in range(n_texts):
             text = text_with(rng, tokens, 3)[:24]
             ids = tokenizer.encode(text, add_special_tokens=False).ids
             assert encoding.encode_ordinary(text) == ids, (tokens, text)
@@ -81,11 +83,12 @@ def test_texts_and_slices(kind: str, name: str) -> None:
                     assert counter.split_at(start, n) == fits, (tokens, text, start, n)
 
 
+@short_or_long("n_texts", 2, 6)
 @pytest.mark.parametrize(("kind", "name"), CASES)
-def test_kernels_cut_as_counts_of_slices_do(kind: str, name: str) -> None:
+def test_kernels_cut_as_counts_of_slices_do(kind: str, name: str, n_texts: int) -> None:
     rng = random.Random(f"cuts {kind} {name}")
     for _, tokens, encoding in with_tokens(kind, name, rng):
-        for _ in range(6):
+        for _ in range(n_texts):
             text = text_with(rng, tokens, 12)
             check_tokens(rng, encoding, text)
             if isinstance(encoding.intervals(text), WordCounter):

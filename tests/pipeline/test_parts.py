@@ -12,6 +12,7 @@ import pytest
 
 import cutline
 from cutline.pipeline import parts
+from tests.conftest import short_or_long
 from tests.oracles import real_tiktoken
 from tests.pipeline.families import FAMILIES, build, texts_with
 from tests.texts import NAMED_TEXTS, random_texts
@@ -104,11 +105,14 @@ def test_no_pattern_is_cut_where_it_might_not_split(
         assert cuts() == 0
 
 
+@short_or_long("n_texts", 30, 80)
 @pytest.mark.parametrize("name", sorted(FAMILIES))
-def test_tokens_of_every_family_are_those_of_one_thread(name: str, cuts: Callable[[], int]) -> None:
+def test_tokens_of_every_family_are_those_of_one_thread(
+    name: str, cuts: Callable[[], int], n_texts: int
+) -> None:
     tokenizer = build(name)
     encoding = cutline.Encoding.from_tokenizers(tokenizer)
-    mixed = [*texts_with(tokenizer, 103, 30), *NAMED_TEXTS.values()]
+    mixed = [*texts_with(tokenizer, 103, n_texts), *NAMED_TEXTS.values()]
     drawn = [mixed[start : start + 20] for start in range(0, len(mixed), 20)]
     for text in [*SURROGATES.values(), *map(" ".join, drawn), *map("".join, drawn)]:
         assert_same(encoding, text)

@@ -9,6 +9,7 @@ import pytest
 import cutline
 from cutline.pipeline.run_rules import run_rules
 from cutline.tables import build_bpe_tables, build_scanner
+from tests.conftest import short_or_long
 from tests.kernels.encoders import NO_CACHES, SMALLEST_CACHES
 from tests.pipeline.characters import BLANK, CONFIGURATIONS, make_document, tokenizers
 
@@ -114,12 +115,13 @@ def test_runs_of_all_lengths(n: int, letter: str) -> None:
                 assert encoding.count(text) == number(tokenizer, text)
 
 
+@short_or_long("n_times", 1, 2)
 @pytest.mark.parametrize("name", ["llama 2", "gemma", "words apart"])
-def test_leads_of_all_lengths(name: str) -> None:
+def test_leads_of_all_lengths(name: str, n_times: int) -> None:
     encoding, tokenizer = pair(name)
     for n in [*range(20), 4095, 4096, 65534, 65535, 65536, 70_000]:
         for lead in (" " * n, BLANK * n, "\n" * n, "\n" * 3 + " " * n, " " * n + "\n"):
-            text = f"{lead}the{lead}them" + " ab" * 100 + lead
+            text = f"{lead}the{lead}them" * n_times + " ab" * 100 + lead
             for _ in range(2):
                 assert encoding.count(text) == number(tokenizer, text), (n, lead[:9])
 

@@ -93,6 +93,7 @@ def test_cuts_where_characters_change_one_another_all_along(
                 assert counter.split_at(start, budget) == best, (ascii(text), start, budget)
 
 
+@short_or_long("n_characters", 10_000, 20_000)
 @pytest.mark.parametrize("kind", MODELS)
 @pytest.mark.parametrize(
     "name",
@@ -111,11 +112,11 @@ def test_cuts_where_characters_change_one_another_all_along(
     ids=lambda pattern: ascii(pattern[:9]),
 )
 def test_long_texts_are_cut_in_linear_time(
-    kind: str, name: str, pattern: str, tmp_path: Path
+    kind: str, name: str, pattern: str, tmp_path: Path, n_characters: int
 ) -> None:
     """Trying all ends of such a text would take hours."""
     _, encoding = both(kind, name, random.Random(name), tmp_path)
-    text = pattern * (10_000 // len(pattern))
+    text = pattern * (n_characters // len(pattern))
     chunks = cutline.TextChunker(encoding, 128).chunk(text)
     assert "".join(chunk.text for chunk in chunks) == text
     for chunk in (chunks[0], chunks[-1]):

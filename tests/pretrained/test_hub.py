@@ -381,6 +381,18 @@ def test_what_is_beside_a_vocab_txt_is_fetched_and_needed(hub: Hub) -> None:
         cutline.from_pretrained("someone/more")
 
 
+def test_what_adds_tokens_to_a_tokenizer_json_is_fetched_and_needed(hub: Hub) -> None:
+    from huggingface_hub import hf_hub_download
+
+    config = {"added_tokens_decoder": {"999": {"content": "<new>"}}}
+    hub.publish(NAME, published(**{"tokenizer_config.json": config}))
+    hf_hub_download(NAME, "tokenizer.json")
+    with pytest.raises(cutline.HubError, match=r"tokenizer_config\.json of"):
+        cutline.from_pretrained(NAME, local_files_only=True)
+    assert cutline.from_pretrained(NAME).encode("<new>") == [340]
+    assert cutline.wrap(NAME).encode("<new>") == [340]
+
+
 # What is refused
 
 

@@ -202,7 +202,7 @@ def test_classes_with_the_tokenizer_of_bert_are_read(name: str | None, tmp_path:
     [
         (["a"], {}, r"no line '\[UNK\]', the unk_token"),
         (["[UNK]", "[CLS]"], {}, r"no line '\[SEP\]', the sep_token"),
-        (SPECIAL, {"do_lower_case": "yes"}, 'do_lower_case is "yes" instead of true or false'),
+        (SPECIAL, {"do_lower_case": "yes"}, "do_lower_case is 'yes' instead of true or false"),
         (SPECIAL, {"sep_token": 3}, "sep_token is 3 instead of a token"),
     ],
 )
@@ -216,10 +216,10 @@ def test_a_vocab_txt_that_says_too_little_is_refused(
 def test_damaged_files_around_a_vocab_txt_are_named(tmp_path: Path) -> None:
     path = vocab_txt(tmp_path, SPECIAL)
     (tmp_path / "tokenizer_config.json").write_text("[]")
-    with pytest.raises(VocabularyError, match=r"tokenizer_config\.json contains \[\] instead"):
+    with pytest.raises(VocabularyError, match=r"tokenizer_config\.json contains no object but"):
         cutline.load(path)
     (tmp_path / "tokenizer_config.json").write_text("{")
-    with pytest.raises(VocabularyError, match=r"tokenizer_config\.json is not JSON"):
+    with pytest.raises(VocabularyError, match=r"tokenizer_config\.json contains no JSON"):
         cutline.load(path)
     path.write_bytes(b"\xff\n")
     (tmp_path / "tokenizer_config.json").unlink()

@@ -21,24 +21,22 @@ from cutline.formats.merges import WRAP_HINT, MergeModel
 from cutline.formats.sentencepiece_model import read_sentencepiece
 from cutline.formats.tekken import is_tekken, parse_tekken
 from cutline.formats.tiktoken_file import read_tiktoken
-from cutline.formats.vocab_txt import (
-    ADDED_NAME,
-    BESIDE_VOCAB,
-    CONFIG_NAME,
-    CONVERT_HINT,
-    VOCAB_NAME,
-    added_beside,
-    read_vocab_txt,
-)
+from cutline.formats.vocab_txt import BESIDE_VOCAB, CONVERT_HINT, VOCAB_NAME, read_vocab_txt
 from cutline.formats.writing import FileFormat, format_by_name
+from cutline.pretrained.added_tokens import (
+    ADDED_NAME,
+    added_beside,
+    with_tokens_beside,
+)
 from cutline.pretrained.hub import TO_CONVERT, convert_hint
+from cutline.pretrained.side_files import CONFIG_NAME
 from cutline.spec import TokenizerSpec
 from cutline.vocabulary import Vocabulary
 
 __all__ = ["TOKENIZER_FILES", "naming", "read", "read_tokenizer"]
 
 TOKENIZER_FILES: Final = (
-    ("tokenizer.json",),
+    ("tokenizer.json", CONFIG_NAME),
     ("tekken.json",),
     ("vocab.json", "merges.txt"),
     ("tokenizer.model", CONFIG_NAME, ADDED_NAME),
@@ -101,7 +99,7 @@ def read(
         spec = read_cutline(path)
         return spec if name is None else spec._replace(name=name)
     if file_format == "tokenizer.json":
-        return _from_json(path, name)
+        return _from_json(path, name, is_of_model=is_of_model)
     if file_format == VOCAB_NAME:
         return spec_of(read_vocab_txt(path), path.stem if name is None else name, str(path))
     if file_format == "gguf":
@@ -196,12 +194,13 @@ def read_tokenizer(tokenizer: Any, name: str) -> TokenizerSpec:
     return spec_of(document, name, name)
 
 
-def _from_json(path: Path, name: str | None) -> TokenizerSpec:
+def _from_json(path: Path, name: str | None, *, is_of_model: bool) -> TokenizerSpec:
     document = read_json(path)
     name = path.stem if name is None else name
     if is_tekken(document):
         return parse_tekken(document, name, str(path))
-    return spec_of(document, name, str(path))
+    whole = with_tokens_beside(document, path) if is_of_model else document
+    return spec_of(whole, name, str(path))
 
 
 def _merged_pair(model: MergeModel, special_tokens: Mapping[str, int]) -> Vocabulary:

@@ -11,12 +11,14 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from types import EllipsisType
 from typing import Any, Final
 
 from cutline.errors import VocabularyError
 from cutline.formats.merges import WRAP_HINT, MergeModel
 from cutline.formats.token_ids import Texts, TokenIds
 from cutline.normalizing import SPACE
+from cutline.pretrained.added_tokens import ASSIGNED, FLAGS
 from cutline.spec import AddedToken
 from cutline.vocabulary.vocabulary import MAX_TOKEN_ID
 
@@ -47,7 +49,6 @@ _OF_BYTES: Final = ("ByteLevel", "Fuse")  # the second has nothing left to join
 _TO_BYTES: Final = {"type": "ByteLevel", "add_prefix_space": False, "use_regex": False}
 _TRIMMING: Final = ("ByteLevel", "RobertaProcessing")
 _HAS_WORD: Final = re.compile(r"\\[wW]")
-_FLAGS: Final = ("special", "normalized", "lstrip", "rstrip", "single_word")
 
 
 @dataclass(frozen=True, slots=True)
@@ -332,17 +333,19 @@ def parse_added_tokens(
     seen: set[str] = set()
     for place, part in enumerate(parts if isinstance(parts, list) else [parts]):
         match part:
-            case {"id": int() as token_id, "content": str() as text} if text:
+            case {"id": int() | EllipsisType() as token_id, "content": str() as text} if text:
                 pass
             case _:
                 raise refused(source, f"added_tokens, place {place}", part)
-        flags = {flag: part.get(flag, False) for flag in _FLAGS}
+        flags = {flag: part.get(flag, False) for flag in FLAGS}
         if not all(isinstance(value, bool) for value in flags.values()) or text in seen:
             raise refused(source, f"added_tokens, place {place}", part)
         # A token that is not in the vocabulary gets the next id, whatever the file says.
         # Version 0.23 counts on from those that are not there either, others from all before.
         is_new = text not in ids
         assigned = {max(n_tokens, one + 1) for one in (newest, highest)} if is_new else {ids[text]}
+        if token_id is ASSIGNED:
+            token_id = min(assigned)
         if assigned != {token_id}:
             raise VocabularyError(
                 f"{source}: added token {text!r} has id {token_id}, but `tokenizers` "

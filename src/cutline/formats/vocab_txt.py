@@ -1,7 +1,6 @@
 """Reading BERT's `vocab.txt`: one token a line, and all else as BERT's tokenizer has it."""
 
 import io
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -10,24 +9,25 @@ from cutline.errors import VocabularyError
 from cutline.formats.bounded import check_count, read_bounded
 from cutline.formats.tokenizer_json import Part, shown
 from cutline.normalizing import SPACE
+from cutline.pretrained.added_tokens import (
+    ADDED_NAME,
+    described_tokens,
+    more_special,
+)
+from cutline.pretrained.side_files import CONFIG_NAME, SideFile
 
 __all__ = [
-    "ADDED_NAME",
     "BESIDE_VOCAB",
-    "CONFIG_NAME",
     "CONVERT_HINT",
     "VOCAB_NAME",
-    "added_beside",
     "bert_document",
     "read_vocab_txt",
 ]
 
 VOCAB_NAME: Final = "vocab.txt"
-CONFIG_NAME: Final = "tokenizer_config.json"
-"""What this file beside it says holds; the rest is as in BertTokenizerFast of transformers."""
+"""What `tokenizer_config.json` beside it says holds; the rest is as in transformers' class."""
 
 _MODEL_NAME: Final = "config.json"
-ADDED_NAME: Final = "added_tokens.json"
 BESIDE_VOCAB: Final = (CONFIG_NAME, _MODEL_NAME, ADDED_NAME)
 """Files beside it which say whether the tokenizer is BERT's, and what was added to it."""
 
@@ -64,7 +64,7 @@ def read_vocab_txt(path: Path) -> Part:
         VocabularyError: it is not UTF-8, or lacks a token that each text needs; or files beside
             it say that the tokenizer is another one than BERT's.
     """
-    config = _config(path.with_name(CONFIG_NAME))
+    config = SideFile(path.with_name(CONFIG_NAME))
     _check_class(config, path)
     try:
         lines = io.StringIO(read_bounded(path, b"\n").decode(), newline=None)
@@ -73,7 +73,7 @@ def read_vocab_txt(path: Path) -> Part:
     # `tokenizers` cuts off white space, which no token ends in.
     ids = {line.rstrip(SPACE): place for place, line in enumerate(lines)}
     check_count(len(ids), "tokens", str(path))
-    names = {role: _token(config, role, path) for role in _ROLES}
+    names = {role: _token(config, role) for role in _ROLES}
     for role in _NEEDED:
         if names[role] not in ids:
             raise VocabularyError(
@@ -84,9 +84,9 @@ def read_vocab_txt(path: Path) -> Part:
         ids,
         names,
         _added_tokens(config, ids, path),
-        lowercase=_switch(config, "do_lower_case", path, True),
-        strip_accents=_switch(config, "strip_accents", path, None),
-        handle_chinese_chars=_switch(config, "tokenize_chinese_chars", path, True),
+        lowercase=_switch(config, "do_lower_case", True),
+        strip_accents=_switch(config, "strip_accents", None),
+        handle_chinese_chars=_switch(config, "tokenize_chinese_chars", True),
     )
 
 
@@ -145,29 +145,30 @@ def bert_document(
     }
 
 
-def _check_class(config: Part, path: Path) -> None:
+def _check_class(config: SideFile, path: Path) -> None:
     """Refuse the vocab.txt of another tokenizer, such as one for Japanese."""
-    model = _config(path.with_name(_MODEL_NAME))
-    name = config.get("tokenizer_class") or model.get("tokenizer_class")
+    model = SideFile(path.with_name(_MODEL_NAME)).values
+    name = config.values.get("tokenizer_class") or model.get("tokenizer_class")
     if isinstance(name, str):
         is_known = name.removesuffix("Fast").removesuffix("Tokenizer") in _CLASSES
         is_known |= name == "TokenizersBackend"
     else:
         name = model.get("model_type")
         is_known = not isinstance(name, str) or name not in _OTHER_MODELS
-    if not is_known or config.get("word_tokenizer_type", "basic") != "basic":
+    if not is_known or config.values.get("word_tokenizer_type", "basic") != "basic":
         raise VocabularyError(
             f"{path} is of a tokenizer that is not known to be BERT's ({shown(name)}): "
             f"{CONVERT_HINT}"
         )
 
 
-def _added_tokens(config: Part, ids: Mapping[str, int], path: Path) -> list[Part]:
+def _added_tokens(config: SideFile, ids: Mapping[str, int], path: Path) -> list[Part]:
     """Read the tokens that were added to those of the file."""
-    found = _described(config, path)
+    found = described_tokens(config)
     described = {token["content"] for token in found}
-    more = _more_special(config, path)
-    for name, texts in ((CONFIG_NAME, more), (ADDED_NAME, [*_config(path.with_name(ADDED_NAME))])):
+    more = more_special(config)
+    others = [*SideFile(path.with_name(ADDED_NAME)).values]
+    for name, texts in ((CONFIG_NAME, more), (ADDED_NAME, others)):
         if unknown := [text for text in texts if text not in ids and text not in described]:
             raise VocabularyError(
                 f"{path.with_name(name)} has {unknown[0]!r}, but not how it is to be found in a "
@@ -177,72 +178,19 @@ def _added_tokens(config: Part, ids: Mapping[str, int], path: Path) -> list[Part
     return [*found, *({"id": ids[text], "content": text, "special": True} for text in own)]
 
 
-def _more_special(config: Part, path: Path) -> list[str]:
-    """Return the special tokens that have no role, by their texts alone."""
-    texts: list[str] = []
-    for key in ("additional_special_tokens", "extra_special_tokens"):
-        value = config.get(key) or []
-        for one in value.values() if isinstance(value, dict) else value:
-            match one:
-                case (str() as text) | {"content": str() as text}:
-                    texts.append(text)
-                case _:
-                    where = path.with_name(CONFIG_NAME)
-                    raise VocabularyError(f"{where}: {key} is {shown(value)} instead of tokens")
-    return texts
-
-
-def added_beside(path: Path) -> list[str]:
-    """List the texts of the tokens that files beside a vocabulary add to it.
-
-    Raises:
-        VocabularyError: such a file is damaged.
-    """
-    config = _config(path.with_name(CONFIG_NAME))
-    texts = [token["content"] for token in _described(config, path)]
-    return [*texts, *_more_special(config, path), *_config(path.with_name(ADDED_NAME))]
-
-
-def _described(config: Part, path: Path) -> list[Part]:
-    """Read the added tokens of which the configuration has all flags."""
-    described = config.get("added_tokens_decoder") or {}
-    if isinstance(described, dict) and all(
-        number.isdecimal() and isinstance(token, dict) and isinstance(token.get("content"), str)
-        for number, token in described.items()
-    ):
-        return [{**token, "id": int(number)} for number, token in described.items()]
-    where = path.with_name(CONFIG_NAME)
-    raise VocabularyError(
-        f"{where}: added_tokens_decoder is {shown(described)} instead of tokens by id"
-    )
-
-
-def _config(path: Path) -> Part:
-    if not path.is_file():
-        return {}
-    try:
-        config = json.loads(read_bounded(path, b","))
-    except (ValueError, RecursionError) as error:
-        raise VocabularyError(f"{path} is not JSON: {error}") from None
-    if not isinstance(config, dict):
-        raise VocabularyError(f"{path} contains {shown(config)} instead of an object")
-    return config
-
-
-def _token(config: Part, role: str, path: Path) -> str:
-    match config.get(f"{role}_token"):
+def _token(config: SideFile, role: str) -> str:
+    key = f"{role}_token"
+    match config.values.get(key):
         case None:
             return f"[{role.upper()}]"
         case (str() as text) | {"content": str() as text}:
             return text
         case other:
-            where = path.with_name(CONFIG_NAME)
-            raise VocabularyError(f"{where}: {role}_token is {shown(other)} instead of a token")
+            raise config.damaged(key, other, "a token")
 
 
-def _switch(config: Part, name: str, path: Path, default: Any) -> Any:
-    value = config.get(name, default)
+def _switch(config: SideFile, name: str, default: Any) -> Any:
+    value = config.values.get(name, default)
     if not isinstance(value, bool) and value is not None:
-        where = path.with_name(CONFIG_NAME)
-        raise VocabularyError(f"{where}: {name} is {shown(value)} instead of true or false")
+        raise config.damaged(name, value, "true or false")
     return default if value is None else value

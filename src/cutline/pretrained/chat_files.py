@@ -5,17 +5,16 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from cutline.errors import ChatError, VocabularyError
-from cutline.pretrained.side_files import SideFile
+from cutline.pretrained.side_files import CONFIG_NAME, SideFile
 
 __all__ = ["CHAT_FILES", "ChatFiles", "read_chat_files"]
 
-_CONFIG: Final = "tokenizer_config.json"
 _TEMPLATE: Final = "chat_template.jinja"
 _OF_PROCESSOR: Final = "chat_template.json"
 _MORE: Final = "additional_chat_templates"
 _TOKENS: Final = "special_tokens_map.json"
 
-CHAT_FILES: Final = (_CONFIG, _TEMPLATE, _OF_PROCESSOR, _TOKENS, f"{_MORE}/*.jinja")
+CHAT_FILES: Final = (CONFIG_NAME, _TEMPLATE, _OF_PROCESSOR, _TOKENS, f"{_MORE}/*.jinja")
 
 _NAMES: Final = tuple(
     f"{name}_token" for name in ("bos", "eos", "unk", "sep", "pad", "cls", "mask")
@@ -45,7 +44,7 @@ def read_chat_files(path: Path) -> ChatFiles:
         OSError: one cannot be read.
     """
     folder = path if path.is_dir() else path.parent
-    config = SideFile(folder / _CONFIG)
+    config = SideFile(folder / CONFIG_NAME)
     if path.is_dir():
         templates = _templates_of(config)
         templates = {**_templates_of(SideFile(folder / _OF_PROCESSOR)), **templates}
@@ -60,8 +59,8 @@ def read_chat_files(path: Path) -> ChatFiles:
         templates = {"default": _text_of(path)}
     if not templates:
         raise ChatError(
-            f"{path} has no chat template: {_TEMPLATE} and {_CONFIG} may contain one; pass it to "
-            "ChatTemplate(template, encoding)"
+            f"{path} has no chat template: {_TEMPLATE} and {CONFIG_NAME} may contain one; "
+            "pass it to ChatTemplate(template, encoding)"
         )
     named = _special_tokens_of(config) or _special_tokens_of(SideFile(folder / _TOKENS))
     return ChatFiles(templates, named)

@@ -8,9 +8,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any, Final, NamedTuple
 
-from cutline.errors import VocabularyError
+from cutline.errors import VocabularyError, shown
 
 __all__ = [
+    "CONFIG_NAME",
     "MODULES",
     "SIDE_FILES",
     "ModelFacts",
@@ -23,10 +24,10 @@ __all__ = [
 
 _SENTENCES: Final = "sentence_bert_config.json"
 _PROMPTS: Final = "config_sentence_transformers.json"
-_TOKENIZER: Final = "tokenizer_config.json"
+CONFIG_NAME: Final = "tokenizer_config.json"
 _MODEL: Final = "config.json"
 
-SIDE_FILES: Final = (_SENTENCES, _PROMPTS, _TOKENIZER, _MODEL)
+SIDE_FILES: Final = (_SENTENCES, _PROMPTS, CONFIG_NAME, _MODEL)
 
 MODULES: Final = "modules.json"
 """sentence-transformers' list of a model's modules, each in a folder; "" is the model's own."""
@@ -176,4 +177,4 @@ class SideFile:
 
     def damaged(self, key: str, got: Any, expected: str) -> VocabularyError:
         """Build the error for a value."""
-        return VocabularyError(f"{self._path}: {key} is {got!r} instead of {expected}")
+        return VocabularyError(f"{self._path}: {key} is {shown(got)} instead of {expected}")

@@ -6,14 +6,18 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from cutline.errors import VocabularyError
+from cutline.pretrained.added_tokens import with_tokens_beside
 from cutline.pretrained.hub import TO_CONVERT, convert_hint, fetch, local_path
-from cutline.pretrained.side_files import ModelFacts, module_of_tokenizer, read_facts
+from cutline.pretrained.side_files import CONFIG_NAME, ModelFacts, module_of_tokenizer, read_facts
 from cutline.vocabulary.names import need_hub_name
 from cutline.wrapping.processor import Processor
+from cutline.wrapping.versions import document_of
 
 __all__ = ["Opened", "open_tokenizer"]
 
-_FILES: Final = ("tokenizer.json", "tokenizer.model")
+_JSON: Final = "tokenizer.json"
+_MODEL: Final = "tokenizer.model"
+_FILES: Final = (_JSON, _MODEL)
 _VOCAB: Final = "vocab.txt"
 _MODEL_SUFFIX: Final = ".model"
 
@@ -38,13 +42,44 @@ def open_tokenizer(name: str | PathLike[str]) -> Opened:
     path = local_path(name)
     if path is None:
         need_hub_name(str(name))
-        found = fetch(str(name), [(file,) for file in _FILES])
-        return Opened(_read(_file_in(found.folder)), str(name), found.facts)
+        found = fetch(str(name), [(_JSON, CONFIG_NAME), (_MODEL,)])
+        return Opened(_read_folder(found.folder), str(name), found.facts)
     if path.is_dir():
         module = module_of_tokenizer(path, _FILES)
-        tokenizer = _read(_file_in(path / module))
+        tokenizer = _read_folder(path / module)
         return Opened(tokenizer, path.absolute().name, read_facts(path, module))
     return Opened(_read(path), path.stem, ModelFacts())
+
+
+def _read_folder(folder: Path) -> Any:
+    file = _file_in(folder)
+    tokenizer = _read(file)
+    if file.name == _JSON:
+        _add_tokens_beside(tokenizer, file)
+    return tokenizer
+
+
+def _add_tokens_beside(tokenizer: Any, file: Path) -> None:
+    """Add the tokens that the configuration beside a tokenizer.json adds, as `load` does."""
+    document = document_of(tokenizer) or {}
+    own = document.get("added_tokens") or []
+    tokens = [one for one in with_tokens_beside(document, file)["added_tokens"] if one not in own]
+    if not tokens:
+        return
+    if not hasattr(tokenizer, "add_tokens"):
+        raise VocabularyError(
+            f"{CONFIG_NAME} beside {file} has the token {tokens[0]['content']!r}, which is not so "
+            "in the file, and tokenizers 1 adds none: cutline.load reads both, or install "
+            "tokenizers<1, or wrap the file"
+        )
+    from tokenizers import AddedToken
+
+    for token in tokens:
+        text, flags = (
+            token["content"],
+            {key: token[key] for key in token.keys() - {"id", "content"}},
+        )
+        tokenizer.add_tokens([AddedToken(text, **flags)])
 
 
 def _file_in(folder: Path) -> Path:

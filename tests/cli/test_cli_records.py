@@ -118,8 +118,12 @@ def test_lone_surrogates_in_other_commands(invoke: Invoke) -> None:
     assert (packed.exit_code, packed.stdout) == (0, "a\n\nb \ufffd\n\nc")
     texts = invoke("chunk", "--format", "text", *column, stdin=SURROGATES)
     assert (texts.exit_code, texts.stdout) == (1, "a\n\f\nc")
-    expected = cutline.get_encoding("o200k_base").count("b \udcff") + 2
-    assert invoke("count", *column, stdin=SURROGATES).stdout == f"{expected}\n"
+    counted = invoke("count", *column, stdin=SURROGATES)
+    assert (counted.exit_code, counted.stdout) == (1, "2\n")
+    assert "-, line 2: the text has a lone surrogate" in counted.stderr
+    expected = cutline.get_encoding("o200k_base").count("b \ufffd") + 2
+    counted = invoke("count", "--errors", "replace", *column, stdin=SURROGATES)
+    assert (counted.exit_code, counted.stdout) == (0, f"{expected}\n")
 
 
 @pytest.mark.parametrize("jobs", ["1", "3"])

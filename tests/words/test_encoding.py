@@ -462,6 +462,43 @@ def test_of_paths_with_equal_sums_the_first_stays() -> None:
     assert encoding.encode_ordinary("az") == [2]  # "a" and "z", which is unknown: 10 - 15
 
 
+@pytest.mark.parametrize("seed", range(40))
+def test_new_words_of_wordpiece_are_counted_as_they_are_encoded(seed: int) -> None:
+    """Words that were not met are matched side by side: short, long, unknown, twice in a batch."""
+    rng = random.Random(seed)
+    letters = rng.choice(["ab", "abcé", "ab\u0928\u093e日本", "aж\U0001f600\U00020000b"])
+    spelled = [
+        "".join(rng.choices(letters, k=rng.randint(1, 7))) for _ in range(rng.choice([3, 300]))
+    ]
+    begins = [*spelled[::2], *letters[:-1]]
+    inner = [*spelled[1::2], *letters[: seed % 3 + 1]]
+    prefix = rng.choice(["##", "##", "a", ""])
+    written = dict.fromkeys(["<unk>", *begins, *(prefix + one for one in inner)])
+    numbers = rng.sample(range(5 * len(written)), len(written))
+    oracle = tokenizers.Tokenizer(
+        tokenizers.models.WordPiece(
+            dict(zip(written, numbers, strict=True)),
+            unk_token="<unk>",
+            continuing_subword_prefix=prefix,
+        )
+    )
+    oracle.pre_tokenizer = tokenizers.pre_tokenizers.WhitespaceSplit()
+    for n_words in (1, 5, 130, 400):
+        few = [
+            "".join(rng.choices(letters, k=rng.choice([1, 3, 5, 20, 70]))) for _ in range(n_words)
+        ]
+        text = " ".join(rng.choices(few, k=2 * n_words))
+        encoding = cutline.Encoding.from_tokenizers(oracle)
+        want = ids(oracle, text)
+        assert encoding.count(text) == len(want)
+        assert encoding.encode_ordinary(text) == want, "what was counted is kept"
+        assert encoding.count(text) == len(want)
+        counter, ends = encoding.intervals(text), [len(text) // 3, len(text) // 2]
+        assert [counter.count(0, end) for end in ends] == [
+            len(ids(oracle, text[:end])) for end in ends
+        ]
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_children_whose_labels_share_a_bit(seed: int) -> None:
     """Hundreds of children of a node: each of its 64 bits stands for several, and for others."""

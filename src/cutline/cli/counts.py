@@ -100,7 +100,7 @@ def count(
             return [*map(Size, tokens, map(len, texts), n_bytes)]
 
         total = Size()
-        rows = Rows(path, str(column), watch, n_jobs, "replace", (), reader)
+        rows = Rows(path, str(column), watch, n_jobs, reader.errors, (), reader)
         for _row, size in rows.map(sizes):
             total = Size(*map(add, total, size))
         return total

@@ -6,6 +6,7 @@ from typing import Final, Literal
 
 import numpy as np
 
+from cutline.kernels.base.utf8 import has_surrogates
 from cutline.kernels.words.classes import change_members
 from cutline.normalizing import SPACE, Traced, blocks, of_each
 from cutline.words.characters import ClassName, chars_of, members_of
@@ -32,12 +33,9 @@ _CHANGES: Final[dict[Kind, tuple[tuple[ClassName, str | None], ...]]] = {
 }
 
 
-_SURROGATES: Final = re.compile("[\ud800-\udfff]")
-
-
 def without_surrogates(text: str) -> str:
     """Replace surrogates as encoding does later: pairs by their character, others by U+FFFD."""
-    if _SURROGATES.search(text):
+    if has_surrogates(text):
         return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return text
 

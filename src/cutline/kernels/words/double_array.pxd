@@ -13,12 +13,14 @@ from cutline.kernels.words.trie cimport Trie
 cdef enum:
     NO_SLOT = 0             # of no text; no token
     UNKNOWN_SLOT = 1        # of each character with which no token begins
+    CONTINUED = 1           # ... and the parent of those with which a word goes on in WordPiece
     ROOT = 0xFFFFFFFF       # the parent of characters
 
 cdef struct Slot:
     uint32_t parent         # the slot of the text without its last character; 0: nothing is here
     uint32_t base           # a child's slot is this and its last character's code; 0: there are none
-    double score            # of the token that is the text; NEVER: there is none
+    # Of the token that is the text, or NEVER; of WordPiece its id and 1, or 0.
+    double score
 
 cdef struct DoubleArray:
     Slot* slots             # of a character alone: its code. NULL: tokens did not fit
@@ -36,5 +38,7 @@ cdef extern from *:
     const double MOST_SCORE "CUTLINE_MOST_SCORE"    # of a token
 
 
-cdef bint pack_slots(DoubleArray* array, const Trie* trie, uint32_t unk_token) noexcept nogil
+cdef bint pack_slots(
+    DoubleArray* array, const Trie* trie, uint32_t unk_token, const uint32_t* ids
+) noexcept nogil
 cdef void free_slots(DoubleArray* array) noexcept nogil

@@ -6,7 +6,7 @@ Guarded by tests/words/test_runs.py.
 from libc.stdlib cimport calloc, free, malloc
 
 from cutline.kernels.base.common cimport memset, uint64_t
-from cutline.kernels.words.trie cimport EXACT, ROOTS
+from cutline.kernels.words.trie cimport EXACT, ROOTS, ends_token, token_at
 
 cdef extern from "native.h":
     int low_bit "cutline_low_bit"(uint64_t word) noexcept nogil
@@ -27,11 +27,14 @@ cdef struct Packing:
     size_t starts[KINDS + 1]
 
 
-cdef bint pack_slots(DoubleArray* array, const Trie* trie, uint32_t unk_token) noexcept nogil:
-    """Build the double array of a linked trie's first root. False: no memory.
+cdef bint pack_slots(
+    DoubleArray* array, const Trie* trie, uint32_t unk_token, const uint32_t* ids
+) noexcept nogil:
+    """Build the double array of a trie. False: no memory.
 
     Args:
-        unk_token: the number of the unknown token and 1; 0: there is none.
+        unk_token: the number of the unknown token of Unigram and 1; 0: there is none.
+        ids: of tokens, by number, which take the place of scores; NULL: the trie is linked.
     """
     cdef Packing packing
     cdef uint32_t node
@@ -54,11 +57,15 @@ cdef bint pack_slots(DoubleArray* array, const Trie* trie, uint32_t unk_token) n
     )
     if has_memory:
         put_characters(array, trie, &packing)
-        node = ROOTS
+        packing.slot_of[1] = CONTINUED
+        node = 1
         while fits and node < trie.n_nodes:
             fits = put_children(array, trie, &packing, node)
             node += 1
-        fits = fits and write_scores(array, trie, &packing, unk_token)
+        if fits and ids != NULL:
+            write_ids(array, trie, &packing, ids)
+        elif fits:
+            fits = write_scores(array, trie, &packing, unk_token)
     free(packing.taken)
     free(packing.slot_of)
     free(packing.codes)
@@ -143,6 +150,15 @@ cdef size_t base_of_some(Packing* packing, uint32_t n) noexcept nogil:
             return start[0] + low_bit(room)
         start[0] += WORD
     return 0
+
+
+cdef void write_ids(
+    DoubleArray* array, const Trie* trie, const Packing* packing, const uint32_t* ids
+) noexcept nogil:
+    cdef uint32_t node
+    for node in range(ROOTS, trie.n_nodes):
+        if ends_token(trie, node):
+            array.slots[packing.slot_of[node]].score = <double> ids[token_at(trie, node)] + 1
 
 
 cdef bint write_scores(

@@ -146,8 +146,10 @@ cdef class WordEncoder:
             self.model.longest = max(4, longest)
             if not link_trie(
                 &self.model.trie, &offsets[0], &scores[0] if len(scores) else NULL, len(scores)
-            ) or not pack_slots(&self.model.array, &self.model.trie, self.model.unk_token):
+            ) or not pack_slots(&self.model.array, &self.model.trie, self.model.unk_token, NULL):
                 raise MemoryError("no memory for the tokens of a vocabulary")
+        elif n_tokens and not pack_slots(&self.model.array, &self.model.trie, 0, self.model.ids):
+            raise MemoryError("no memory for the tokens of a vocabulary")
         free_spellings(&self.spellings)
 
     def __dealloc__(self):

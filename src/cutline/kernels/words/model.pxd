@@ -15,6 +15,7 @@ cdef enum:
 cdef struct WordModel:
     int kind
     Trie trie
+    DoubleArray array
     const uint32_t* ids             # number of a token -> its id
     uint32_t unk_id
     uint16_t* lengths               # of each id: the bytes of its token; 0: other ones are possible
@@ -23,7 +24,6 @@ cdef struct WordModel:
     # WordPiece
     uint32_t continued              # the root of tokens that go on with a word
     # Unigram
-    DoubleArray array
     double unk_score
     double rounding                 # the most that rounding moves a sum, for each byte of a word
     uint32_t unk_token              # the number of the token of what is unknown and 1

@@ -9,9 +9,9 @@ from cutline.kernels.base.signals cimport Watch
 from cutline.kernels.words.char_map cimport CharBlock
 
 cdef enum:
-    WORDS = 64              # of a batch, and those of as many more characters, or of a marked one
-    WORD_SLOTS = 144
-    NO_WORD = 144           # where characters of no word say that they end it
+    WORDS = 128             # of a batch, and those of as many more characters, or of a marked one
+    WORD_SLOTS = 208
+    NO_WORD = 208           # where characters of no word say that they end it
     ONLY_WHITE = 2
     # What is told of where words come from
     FIRSTS = 1                  # their first characters

@@ -5,7 +5,7 @@ Guarded by tests/words/test_encoding.py.
 
 from cutline.kernels.base.common cimport (
     NO_MEMORY, NOT_FOUND, SHORT_PIECE, Key, grow, hash_key, hash_long, likely, memcpy, memmove,
-    padded_key, prefetch, scramble, uint8_t, uint32_t, uint64_t,
+    padded_key, prefetch, scramble, uint8_t, uint32_t, uint64_t, unlikely,
 )
 from cutline.kernels.encode.caches cimport (
     FIRST_LEVEL_TOKENS, STORED_BYTES, FirstEntry, find_stored, first_level_line, in_line,
@@ -15,7 +15,7 @@ from cutline.kernels.words.model cimport WORD_PIECE, WordModel
 from cutline.kernels.words.reader cimport TOO_LONG, WORD_SLOTS, read_words, start_reading
 from cutline.kernels.words.unigram cimport best_path
 from cutline.kernels.words.word_state cimport WordState, make_room
-from cutline.kernels.words.wordpiece cimport longest_matches
+from cutline.kernels.words.wordpiece cimport Lane, longest_matches, match_together
 
 
 cdef Py_ssize_t count_stretch(
@@ -138,27 +138,87 @@ cdef Py_ssize_t count_words(
     """
     cdef Key keys[WORD_SLOTS]
     cdef FirstEntry* lines[WORD_SLOTS]
+    cdef Py_ssize_t new[WORD_SLOTS]
     cdef FirstEntry* entry
-    cdef Py_ssize_t word, total = 0, count
+    cdef Py_ssize_t word, total = 0, count, n_new = 0
+    cdef bint is_matched = model.kind == WORD_PIECE and model.array.slots != NULL
     make_room(state)
     find_lines(state, keys, lines)
     for word in range(state.words.count):
+        count = NOT_FOUND
         if is_short(state, word):
             entry = in_line(lines[word], keys[word])
             if likely(is_entry_of(entry, keys[word])):
-                total += entry.known.count
-                if totals != NULL:
-                    totals[word] = total
-                continue
+                count = entry.known.count
         elif state.words.lengths[word] > longest:
-            totals[word] = total
-            continue
-        count = look_up(model, state, word, keys[word], 0, False)
+            count = 0
+        elif is_matched and SHORT_PIECE < state.words.lengths[word] <= STORED_BYTES:
+            count = stored_count(state, word, keys[word].low)
+        if unlikely(count == NOT_FOUND):
+            if is_matched and 0 < state.words.lengths[word] <= STORED_BYTES:
+                new[n_new] = word
+                n_new += 1
+                continue
+            count = look_up(model, state, word, keys[word], 0, False)
+            if count < 0:
+                return count
+        total += count
+        if totals != NULL:
+            totals[word] = count
+    if n_new > 0:
+        count = count_new(model, state, new, n_new, keys, lines, totals)
         if count < 0:
             return count
         total += count
-        if totals != NULL:
-            totals[word] = total
+    if totals != NULL:
+        for word in range(1, state.words.count):
+            totals[word] += totals[word - 1]
+    return total
+
+
+cdef inline Py_ssize_t stored_count(
+    const WordState* state, Py_ssize_t word, uint64_t hashed
+) noexcept nogil:
+    """How many tokens a word in the store has, or NOT_FOUND."""
+    cdef uint32_t count
+    cdef const uint8_t* start = state.reader.buffer + state.words.starts[word]
+    if find_stored(&state.store, hashed, start, state.words.lengths[word], &count) == NULL:
+        return NOT_FOUND
+    return count
+
+
+cdef Py_ssize_t count_new(
+    const WordModel* model, WordState* state, const Py_ssize_t* words, Py_ssize_t n,
+    const Key* keys, FirstEntry** lines, Py_ssize_t* counts
+) noexcept nogil:
+    """Match words of at most STORED_BYTES that WordPiece has not met, and keep what was found.
+
+    Returns how many tokens they have, or NO_MEMORY; and those of each, if they are asked for.
+    """
+    cdef Lane lanes[WORD_SLOTS]
+    cdef Lane* lane
+    cdef Py_ssize_t number, word, total = 0, room = 0
+    if not grow(<void**> &state.out, &state.out_slots, n * STORED_BYTES, sizeof(uint32_t)):
+        return NO_MEMORY
+    for number in range(n):
+        word, lane = words[number], &lanes[number]
+        lane.word = state.reader.buffer + state.words.starts[word]
+        lane.n = state.words.lengths[word]
+        lane.tokens = state.out + room
+        room += lane.n
+    match_together(model, lanes, n)
+    for number in range(n):
+        word, lane = words[number], &lanes[number]
+        total += lane.count
+        if counts != NULL:
+            counts[word] = lane.count
+        if lane.n > SHORT_PIECE:
+            store_piece(
+                &state.store, keys[word].low, lane.word, lane.n, lane.tokens, lane.count
+            )
+        elif not is_entry_of(in_line(lines[word], keys[word]), keys[word]):  # twice in the batch
+            store_in_line(lines[word], keys[word], lane.tokens, lane.count)
+            state.kept += 1
     return total
 
 

@@ -3,7 +3,9 @@
 Guarded by tests/words/test_encoding.py.
 """
 
-from cutline.kernels.base.common cimport UNKNOWN, is_continuation
+from cutline.kernels.base.common cimport UNKNOWN, is_continuation, prefetch
+from cutline.kernels.words.double_array cimport CONTINUED, ROOT, Slot
+from cutline.kernels.words.reader cimport WORD_SLOTS
 from cutline.kernels.words.trie cimport child_of, ends_token, has_more, label_at, token_at
 
 
@@ -61,6 +63,68 @@ cdef Py_ssize_t longest_matches(
             spans[2 * count + 1] = at
         count += 1
     return count
+
+
+cdef void match_together(const WordModel* model, Lane* lanes, Py_ssize_t n) noexcept nogil:
+    """Match n words side by side, for most of the time goes by waiting for slots.
+
+    There are at most WORD_SLOTS words.
+    """
+    cdef Lane* going_on[WORD_SLOTS]
+    cdef Py_ssize_t lane, left
+    for lane in range(n):
+        going_on[lane] = &lanes[lane]
+        begin_lane(model, &lanes[lane])
+    while n > 0:
+        left = 0
+        for lane in range(n):
+            going_on[left] = going_on[lane]
+            left += go_on(model, going_on[lane])
+        n = left
+
+
+cdef inline void begin_lane(const WordModel* model, Lane* lane) noexcept nogil:
+    lane.count = 0
+    lane.start = lane.end = lane.at = 0
+    look_ahead(model, lane, ROOT, 0)
+
+
+cdef inline void look_ahead(
+    const WordModel* model, Lane* lane, uint32_t parent, uint32_t base
+) noexcept nogil:
+    """Fetch the slot of the text that is one character longer."""
+    cdef Py_ssize_t width
+    cdef uint32_t label = label_at(lane.word + lane.at, &width)
+    lane.at += width
+    lane.parent = parent
+    lane.slot = base + model.array.codes[label]
+    prefetch(&model.array.slots[lane.slot])
+
+
+cdef inline bint go_on(const WordModel* model, Lane* lane) noexcept nogil:
+    """Look at the slot that was fetched. False: the word is done."""
+    cdef const Slot* slot = &model.array.slots[lane.slot]
+    cdef bint is_there = slot.parent == lane.parent
+    if is_there and slot.score > 0:
+        lane.token = <uint32_t> (slot.score - 1)
+        lane.end = lane.at
+    if is_there and slot.base != 0 and lane.at < lane.n:
+        look_ahead(model, lane, lane.slot, slot.base)
+        return True
+    if lane.end == lane.start:
+        lane.tokens[0] = model.unk_id
+        lane.count = 1
+        return False
+    lane.tokens[lane.count] = lane.token
+    lane.count += 1
+    if lane.end == lane.n:
+        return False
+    lane.start = lane.at = lane.end
+    if model.continued:
+        look_ahead(model, lane, CONTINUED, model.array.slots[CONTINUED].base)
+    else:
+        look_ahead(model, lane, ROOT, 0)
+    return True
 
 
 cdef void count_matches(

@@ -69,7 +69,7 @@ def noted_lengths(
     return lengths
 
 
-@short_or_long("n_texts", 8, 25)
+@short_or_long("n_texts", 4, 25)
 @pytest.mark.parametrize("name", TOKENIZERS)
 def test_it_is_the_count_or_none(
     name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, n_texts: int

@@ -58,7 +58,7 @@ def by_parts(counter: object) -> bool:
     return isinstance(counter, KnownCounter) and isinstance(counter._sums_for(9), PointSums)
 
 
-@short_or_long("n_texts", 3, 1_000)
+@short_or_long("n_texts", 2, 1_000)
 @pytest.mark.parametrize("name", families.FAMILIES)
 def test_chunks_are_those_found_by_counting(name: str, n_texts: int) -> None:
     rng, tokenizer = random.Random(name), families.build(name)

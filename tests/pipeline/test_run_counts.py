@@ -100,12 +100,13 @@ def test_any_text_at_any_cache_size(name: str, cache_bits: tuple[int, int]) -> N
             assert encoding.count(text) == expected, ascii(text)
 
 
+@short_or_long("others", "b\u672c", "b\u0438\u672c\U0001f601")
 @pytest.mark.parametrize("n", [1, 13, 14, 15, 16, 17, 255, 256, 1023, 1024, 1025, 5000])
 @pytest.mark.parametrize("letter", ["a", "\u0436", "\u65e5", "\U0001f600"])
-def test_runs_of_all_lengths(n: int, letter: str) -> None:
+def test_runs_of_all_lengths(n: int, letter: str, others: str) -> None:
     encoding, tokenizer = pair("llama 2")
     for lead in ("", " ", "\n", "  ", BLANK, " " * 300):
-        for other in ("b", "\u0438", "\u672c", "\U0001f601"):
+        for other in others:
             # Runs of a batch whose keys would not fit together, and such that differ at the end.
             text = lead.join(
                 [" ", letter * n, " ", letter * n + other, " ", other + letter * n] * 9

@@ -72,7 +72,7 @@ def settles_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     settle_at_once(monkeypatch)
 
 
-@short_or_long("n_texts", 10, 30)
+@short_or_long("n_texts", 5, 30)
 @pytest.mark.usefixtures("settles_at_once")
 @pytest.mark.parametrize(("kind", "name"), CASES)
 def test_a_growing_text_is_counted_like_the_whole(

@@ -81,7 +81,7 @@ def check_tokens(rng: random.Random, encoding: cutline.Encoding, text: str) -> N
     assert found == slow, ascii(text)
 
 
-@short_or_long("n_texts", 12, 40)
+@short_or_long("n_texts", 5, 40)
 @pytest.mark.parametrize(("kind", "name"), CASES)
 def test_random_models(kind: str, name: str, tmp_path: Path, n_texts: int) -> None:
     rng = random.Random(f"{kind}{name}")

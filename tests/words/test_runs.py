@@ -71,12 +71,13 @@ def test_first_run_is_kept_apart(kind: str) -> None:
                 assert encoding.count(text) == len(ids(oracle, text)), (name, text)
 
 
+@short_or_long("others", "b\u4e17", "b\u0432\u4e17\U0001f601")
 @pytest.mark.parametrize("n", [1, 14, 15, 1023, 1024, 1025, 5000])
 @pytest.mark.parametrize("letter", ["a", "\u0432", "\u4e16", "\U0001f600"])
-def test_runs_of_all_lengths(n: int, letter: str, tmp_path: Path) -> None:
+def test_runs_of_all_lengths(n: int, letter: str, others: str, tmp_path: Path) -> None:
     oracle, encoding = both("Unigram", next(iter(CONFIGURATIONS)), random.Random(1), tmp_path)
     for begin in ("", " "):
-        for other in ("b", "\u0432", "\u4e17", "\U0001f601"):
+        for other in others:
             # Runs of a batch whose keys would not fit together, and such that differ at the end.
             text = begin + " ".join([letter * n, letter * n + other, other + letter * n] * 20)
             text += " " + "a" * 80

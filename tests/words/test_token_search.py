@@ -61,7 +61,7 @@ def with_tokens(
         yield tokenizer, tokens, encoding
 
 
-@short_or_long("n_texts", 2, 6)
+@short_or_long("n_texts", 1, 6)
 @pytest.mark.parametrize(("kind", "name"), CASES)
 def test_texts_and_slices(kind: str, name: str, n_texts: int) -> None:
     rng = random.Random(f"tokens {kind} {name}")
@@ -83,7 +83,7 @@ def test_texts_and_slices(kind: str, name: str, n_texts: int) -> None:
                     assert counter.split_at(start, n) == fits, (tokens, text, start, n)
 
 
-@short_or_long("n_texts", 2, 6)
+@short_or_long("n_texts", 1, 6)
 @pytest.mark.parametrize(("kind", "name"), CASES)
 def test_kernels_cut_as_counts_of_slices_do(kind: str, name: str, n_texts: int) -> None:
     rng = random.Random(f"cuts {kind} {name}")

@@ -20,10 +20,9 @@ from numpy.typing import NDArray
 
 from cutline.errors import VocabularyError
 from cutline.kernels.words.classes import first_member
-from cutline.normalizing import Traced, of_each
+from cutline.normalizing import Traced, of_each, without_surrogates
 from cutline.pretokenize.charset import CharSet, union
 from cutline.words.characters import ClassName, chars_of, class_pattern
-from cutline.words.steps import without_surrogates
 
 __all__ = ["Precompiled"]
 

@@ -7,7 +7,7 @@ from typing import Final, Literal
 import numpy as np
 
 from cutline.kernels.words.classes import change_members
-from cutline.normalizing import SPACE, Traced, blocks, of_each
+from cutline.normalizing import SPACE, Traced, blocks, of_each, without_surrogates
 from cutline.words.characters import ClassName, chars_of, members_of
 
 __all__ = [
@@ -17,7 +17,6 @@ __all__ = [
     "Kind",
     "ReplaceEach",
     "removes_accents",
-    "without_surrogates",
 ]
 
 Kind = Literal["bert clean text", "bert chinese", "bert accents", "accents", "nmt"]
@@ -30,16 +29,6 @@ _CHANGES: Final[dict[Kind, tuple[tuple[ClassName, str | None], ...]]] = {
     "accents": (("accents", ""),),
     "nmt": (("nmt controls", ""), ("nmt blanks", " ")),
 }
-
-
-_SURROGATES: Final = re.compile("[\ud800-\udfff]")
-
-
-def without_surrogates(text: str) -> str:
-    """Replace surrogates as encoding does later: pairs by their character, others by U+FFFD."""
-    if _SURROGATES.search(text):
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return text
 
 
 class _Alone:

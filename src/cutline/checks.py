@@ -28,6 +28,7 @@ __all__ = [
     "text_ends",
     "utf8_of",
     "utf8_of_part",
+    "without_surrogates",
 ]
 
 REPAIR = "repair it with text.encode('utf-16', 'surrogatepass').decode('utf-16', 'replace')"
@@ -149,6 +150,17 @@ def utf8_of(text: str, offset: int = 0, hint: str = REPAIR) -> str | bytes:
             f"the text has a surrogate code point, {text[error.start]!r}, at offset "
             f"{offset + error.start}; tokenizers cannot use offsets into such text: {hint}"
         ) from None
+
+
+def without_surrogates(text: str) -> str:
+    r"""Replace surrogates as encoding does: pairs by their character, others by U+FFFD.
+
+    >>> without_surrogates("a\ud83d"), without_surrogates("caf\udce9")
+    ('a\ufffd', 'caf\ufffd')
+    """
+    if not has_surrogates(text):
+        return text
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def need_no_surrogates(text: str) -> None:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from cutline.checks import without_surrogates
 from cutline.kernels.base.spelling import SpelledPlaces, first_other, spell
 from cutline.kernels.words.classes import first_member
 from cutline.newer_forms import normalize_newer
@@ -529,11 +530,6 @@ def _set_of(kept: str) -> frozenset[str]:
     return frozenset(kept)
 
 
-def _without_surrogates(text: str) -> str:
-    """Write U+FFFD for lone surrogates, as `encode` does."""
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-
-
 @dataclass(frozen=True, slots=True)
 class _Keeping:
     """A step that keeps some characters, whatever their neighbours are.
@@ -592,7 +588,7 @@ class Spell(_Keeping):
         """Return what `apply` makes of a text, and where each of its characters begins there."""
         places = SpelledPlaces(text, self.kept_bits)
         written = spell(text, places, self.stand_ins)
-        return (written, places) if written is not None else self.spelled(_without_surrogates(text))
+        return (written, places) if written is not None else self.spelled(without_surrogates(text))
 
     def trace(self, traced: Traced) -> Traced:
         """See `Step.trace`."""
@@ -620,7 +616,7 @@ class Unknown(_Keeping):
         """See `Step.apply`."""
         if self.keeps_slices(text):
             return text
-        written = self.outline(_without_surrogates(text))
+        written = self.outline(without_surrogates(text))
         if self.fuses:
             written = re.sub(f"{self.stand_ins}{{2,}}", self.stand_ins, written)
         return written
@@ -652,8 +648,9 @@ def normalize(text: str, steps: Iterable[Step], *, at_start: bool = True) -> str
     return text
 
 
-def trace(traced: Traced, steps: Iterable[Step]) -> Traced:
+def trace(text: str | Traced, steps: Iterable[Step]) -> Traced:
     """Normalize a text at the start, and keep each character's span of the original."""
+    traced = Traced.of(text) if isinstance(text, str) else text
     for step in steps:
         traced = step.trace(traced)
     return traced

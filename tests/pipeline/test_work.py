@@ -8,6 +8,7 @@ import pytest
 
 import cutline
 from cutline.pipeline import slice_counter, slices
+from cutline.pipeline.entangled_texts import EntangledTexts
 from cutline.pipeline.longest_fit import longest_fit_by_prefixes
 from cutline.pipeline.pipeline import Pipeline
 from cutline.pipeline.slice_counter import SliceCounter
@@ -51,13 +52,15 @@ TOKENS = 64
 def counted_words(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The same for models that encode words apart."""
     lengths: list[int] = []
-    for name in ("count_normalized", "count_kept", "count", "_count_pieces"):
-        monkeypatch.setattr(WordPipeline, name, _noting(getattr(WordPipeline, name), lengths))
+    kinds = EntangledTexts, WordPipeline, WordPipeline, WordPipeline
+    names = "count_normalized", "count_kept", "count", "_count_pieces"
+    for kind, name in zip(kinds, names, strict=True):
+        monkeypatch.setattr(kind, name, _noting(getattr(kind, name), lengths))
     return lengths
 
 
 def _noting(count: Any, lengths: list[int]) -> Any:
-    def noted(self: WordPipeline, *given: Any, **options: Any) -> int:
+    def noted(self: object, *given: Any, **options: Any) -> int:
         lengths.append(len(given[-1]))
         found: int = count(self, *given, **options)
         return found

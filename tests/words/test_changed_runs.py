@@ -125,10 +125,10 @@ def test_few_characters_after_known_runs_are_counted_with_them(
     text = "cafe\u0301 the " * 100 + "cafe\u0301"
     assert encoding.count(text) == len(ids(oracle, text))
     asked = list[str]()
-    count = encoding._pipeline._count_parts  # type: ignore[union-attr]
+    count = encoding._pipeline.entangled.count  # type: ignore[union-attr]
     runs = encoding._pipeline.kernel.changed_runs  # type: ignore[union-attr]
     monkeypatch.setattr(
-        runs, "_count_parts", lambda end, begins: asked.append(end) or count(end, begins)
+        runs, "count_end", lambda end, begins: asked.append(end) or count(end, begins)
     )
     assert encoding.count(text) == len(ids(oracle, text))
     assert max(map(len, asked)) < 128

@@ -15,8 +15,7 @@ import cutline
 from cutline.kernels.breaks.word_breaks import cut_words_at_breaks
 from cutline.kernels.words.intervals import WordIntervals
 from cutline.normalizing import normalize
-from cutline.pipeline import entangled
-from cutline.pipeline import words as words_of_texts
+from cutline.pipeline import entangled, text_pieces
 from cutline.words.char_rules import CharRules
 from tests.conftest import short_or_long
 from tests.words.configurations import BERT, CONFIGURATIONS, rules_of, small_map, steps
@@ -189,10 +188,10 @@ def test_marks_that_are_split_count_for_the_length_of_their_cluster(kind: str) -
 def test_parts_side_by_side_are_normalized_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     tokenizer = tokenizer_of("Unigram", "xlm-r", random.Random(3))
     encoding = cutline.Encoding.from_tokenizers(tokenizer)
-    calls, normal, pipeline = list[str](), words_of_texts.normalize, encoding._pipeline
+    calls, normal, pipeline = list[str](), text_pieces.normalize, encoding._pipeline
     assert pipeline is not None
     monkeypatch.setattr(
-        words_of_texts, "normalize", lambda text, steps: calls.append(text) or normal(text, steps)
+        text_pieces, "normalize", lambda text, steps: calls.append(text) or normal(text, steps)
     )
     for between in ("the ", "the words between two. ", "a word or two and more, " * 4):
         text = f"{between}cafe\u0301 e\u0302, " * 300

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Callable
 from functools import partial
 from itertools import compress
@@ -14,10 +13,10 @@ from cutline.chunking.rules import ENDLESS, Rules
 from cutline.chunking.stretch import END
 from cutline.chunks import Chunk
 from cutline.counting import few_slices
+from cutline.counting.break_cuts import ANY_CHARACTER
 from cutline.counting.cutting import BOUNDARIES
 from cutline.encoding import Encoding
 from cutline.kernels.breaks import text_blocks
-from cutline.kernels.breaks.breaks import CHARACTER
 from cutline.kernels.breaks.indexed_texts import IndexedTexts
 from cutline.kernels.breaks.overlaps import Overlap
 from cutline.kernels.cut import windows
@@ -43,7 +42,6 @@ MOST_AT_ONCE: Final = 1 << 23
 """Characters of a text that is cut alone: room for the UTF-8 of more is as large as that."""
 
 _LOST_CHARACTERS: Final = 1 << 14
-_ANY_CHARACTER: Final = array("i", [CHARACTER])
 
 CutBlock = Callable[[list[str]], "list[list[Chunk] | None]"]
 """From plain strs to the chunks of each; None: that takes another way, or has an error."""
@@ -67,8 +65,8 @@ def cuts_by_tokens(encoding: TokenCounter, rules: Rules) -> CutBlock | None:
         return None
     size, shared = rules.chunk_size, rules.chunk_overlap
     if not encoding._is_byte_level:
-        overlap = Overlap(shared, _ANY_CHARACTER, False) if shared else None
-        found = encoding._text_cutter(size, 0.0, _ANY_CHARACTER, overlap)
+        overlap = Overlap(shared, ANY_CHARACTER, False) if shared else None
+        found = encoding._text_cutter(size, 0.0, ANY_CHARACTER, overlap)
         return None if found is None else _by_cutter(*found, BOUNDARIES)
     if not encoding._has_automaton:
         return None

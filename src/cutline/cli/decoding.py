@@ -10,11 +10,12 @@ from typing import Any, BinaryIO, Final, TypeVar
 
 import click
 
+from cutline.checks import without_surrogates
 from cutline.cli.declared import declared_codec
 from cutline.errors import CutlineError
 from cutline.kernels.base.utf8 import has_surrogates, valid_bytes
 
-__all__ = ["InputError", "TextReader", "reads_text", "without_surrogates"]
+__all__ = ["InputError", "TextReader", "reads_text"]
 
 _UTF8: Final = "utf-8"
 _READ_BYTES: Final = 1 << 19
@@ -233,17 +234,6 @@ class TextReader:
             raise _wrong_bytes(error, begun, b"", codec) from error
         except UnicodeError as error:
             raise InputError(f"the file is not in {self.encoding}: {error}") from error
-
-
-def without_surrogates(text: str) -> str:
-    r"""Replace lone surrogates, which UTF-8 has none of, by U+FFFD.
-
-    >>> without_surrogates("a\ud83d"), without_surrogates("caf\udce9")
-    ('a�', 'caf�')
-    """
-    if not has_surrogates(text):
-        return text
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _wrong_bytes(error: UnicodeDecodeError, offset: int, head: bytes, codec: str) -> InputError:

@@ -15,7 +15,8 @@ from typing import BinaryIO, Protocol, TypeVar
 
 import click
 
-from cutline.cli.decoding import TextReader, without_surrogates
+from cutline.checks import without_surrogates
+from cutline.cli.decoding import TextReader
 from cutline.cli.failure import Failure, message_of
 from cutline.cli.finding import Finder
 from cutline.cli.parallel import small_in_order

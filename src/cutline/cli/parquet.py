@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from cutline.checks import without_surrogates
 from cutline.chunks import Chunk, content_hash, text_hashes
-from cutline.cli.decoding import without_surrogates
 from cutline.cli.failure import Failure
 from cutline.cli.parallel import in_order
 from cutline.cli.rows import LINES, Found, Render, boundary_json, metadata_json

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
 import click
 
-from cutline.cli.decoding import InputError, TextReader, without_surrogates
+from cutline.checks import without_surrogates
+from cutline.cli.decoding import InputError, TextReader
 from cutline.cli.failure import message_of
 from cutline.cli.inputs import Watch
 from cutline.errors import CutlineError, SourceError

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from cutline.checks import without_surrogates
 from cutline.cli.chunkers import Chunkers
 from cutline.cli.commands import command, run
 from cutline.cli.cutting import Cutting, chunking_options
-from cutline.cli.decoding import TextReader, reads_text, without_surrogates
+from cutline.cli.decoding import TextReader, reads_text
 from cutline.cli.failure import Failure
 from cutline.cli.options import PATH, encoding_choice, output_option
 from cutline.cli.output import STDOUT

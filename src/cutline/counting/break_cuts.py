@@ -2,15 +2,19 @@
 
 from array import array
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from cutline.kernels.breaks.best_break import cut_at_breaks
+from cutline.kernels.breaks.breaks import CHARACTER
 from cutline.kernels.breaks.outlined import Places, cut_at_places
 from cutline.kernels.breaks.overlaps import Overlap
 from cutline.kernels.index.interval import Intervals
 from cutline.protocols import LimitsFrom
 
-__all__ = ["BreakCuts", "CutsAtBreaks", "cut_indexed"]
+__all__ = ["ANY_CHARACTER", "BreakCuts", "CutsAtBreaks", "cut_indexed"]
+
+ANY_CHARACTER: Final = array("i", [CHARACTER])
+"""The kinds of breaks of who cuts anywhere."""
 
 
 class BreakCuts(NamedTuple):

@@ -3,11 +3,10 @@
 docs/budgets.md, "Packing", defines the result, and says how it is checked.
 """
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
-from cutline.checks import checked_integer, plain_text
+from cutline.checks import checked_integer, plain_text, without_surrogates
 from cutline.counting.limits import AlsoFits, further_limits, unit_of
 from cutline.counting.truncating import (
     Boundary,
@@ -25,8 +24,6 @@ from cutline.protocols import TokenCounter
 __all__ = ["pack"]
 
 Numbers: TypeAlias = list[int]  # one for each limit of a scope
-
-_SURROGATES: Final = re.compile("[\ud800-\udfff]")
 
 
 def pack(
@@ -130,7 +127,7 @@ class _Scope:
 
     def in_place(self, around: Around, overhead: int, shrunk: int) -> list[Framed]:
         """Return limits for a text alone, with what stands around it, less some tokens."""
-        before, after = _without_surrogates(around.before), _without_surrogates(around.after)
+        before, after = without_surrogates(around.before), without_surrogates(around.after)
         overheads = [overhead] + [0] * len(self.limits)
         return [
             Framed(
@@ -349,8 +346,3 @@ def _tokens_in_place(count: Callable[[str], int], around: Around, text: str, own
     first, last = text[:CONTEXT], text[-CONTEXT:]
     more = count(before + first) - count(first) + count(last + after) - count(last)
     return own + more - count(apart)
-
-
-def _without_surrogates(text: str) -> str:
-    """Replace surrogates by what they count as: texts that grow refuse them."""
-    return _SURROGATES.sub("\ufffd", text)

@@ -18,5 +18,15 @@
     tokens_of_slices.py  whether slices may have added tokens that the text has not
     offsets.py       the characters that each token comes from
 
+For models that encode words apart:
+
+    words.py         the whole pipeline of an encoding
+    model_tables.py  the tables of a model for the kernel, and what it must have for them
+    added_among_words.py  added tokens in a text as it is, and in what becomes of a section
+    entangled_texts.py    texts whose characters change one another, part by part
+    text_pieces.py   pieces of other texts for one call of the kernel each
+    word_safe_points.py   safe split points
+    word_slices.py   slices, cuts and chunks; entangled.py: of parts with such characters
+
 docs/tokenizers.md says what is exact, and why.
 """

@@ -24,7 +24,7 @@ class ChangedRuns:
         steps: what changes characters.
         meta: what stands for a blank, or "".
         count_normalized: counts normalized text that goes on; takes whether it gets a prefix.
-        count_parts: counts the end of a text; takes whether it is all of it.
+        count_end: counts what is left of a text; takes whether it is all of it.
     """
 
     def __init__(
@@ -32,12 +32,12 @@ class ChangedRuns:
         steps: tuple[Step, ...],
         meta: str,
         count_normalized: Callable[[str, bool], int],
-        count_parts: Callable[[str, bool], int],
+        count_end: Callable[[str, bool], int],
     ) -> None:
         self._steps = steps
         self._blanks = frozenset(SPACE) | {meta}
         self._count_normalized = count_normalized
-        self._count_parts = count_parts
+        self.count_end = count_end
         self._known = lru_cache(_KNOWN)(self._count)
 
     def count(self, run: str, prefixes: bool) -> int:
@@ -57,7 +57,3 @@ class ChangedRuns:
         if not normalized or normalized[-1] in self._blanks:
             return _NOT_CLOSED
         return self._count_normalized(normalized, prefixes)
-
-    def count_end(self, text: str, begins: bool) -> int:
-        """Count the tokens of what is left of a text; `begins`: all of it is."""
-        return self._count_parts(text, begins)

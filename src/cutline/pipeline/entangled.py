@@ -45,8 +45,9 @@ class EntangledParts:
 
     def count(self, start: int, end: int, inside: bool) -> int:
         """Count the tokens of a slice; `inside`: of one that begins before, where a word begins."""
-        normalized = self._pipeline.normalized_slice(self._text[start:end], begins=not inside)
-        return self._pipeline.count_normalized(normalized, begins=not inside)
+        texts = self._pipeline.entangled
+        normalized = texts.normalized_slice(self._text[start:end], begins=not inside)
+        return texts.count_normalized(normalized, begins=not inside)
 
     def longest_fit(self, start: int, end: int, n: int, inside: bool) -> int:
         """Find the greatest end of a slice, up to this one, that has at most n tokens.
@@ -172,20 +173,19 @@ class _Window:
 
     def _has_at_most(self, n: int, end: int, fits: int, bound: int | None) -> bool:
         """Whether a prefix has at most n tokens."""
-        pipeline, rules = self._pipeline, self._pipeline.rules
+        texts, rules = self._pipeline.entangled, self._pipeline.rules
         if rules.strips_raw[1] and self._text[end - 1] in SPACE:
-            normalized = pipeline.normalized_slice(self._text[:end], begins=self._begins)
-            return pipeline.count_normalized(normalized, begins=self._begins) <= n
+            normalized = texts.normalized_slice(self._text[:end], begins=self._begins)
+            return texts.count_normalized(normalized, begins=self._begins) <= n
         place, rest = self._prefixes.of(end)
         if bound is not None and place >= bound:
             return False
         strips = rules.last_strip.right or rules.strips_raw[1]
         if (place, rest) == self._refused or (not rest and place > fits and not strips):
             return False
-        normalized = pipeline.strip_at(self._begins, True).apply(
-            self._prefixes.normalized[:place] + rest
-        )
-        if pipeline.count_normalized(normalized, begins=self._begins) <= n:
+        strip = texts.strip_at(self._begins, True)
+        normalized = strip.apply(self._prefixes.normalized[:place] + rest)
+        if texts.count_normalized(normalized, begins=self._begins) <= n:
             return True
         self._refused = place, rest
         return False

@@ -13,9 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cutline.counting import few_slices
-from cutline.counting.break_cuts import BreakCuts
+from cutline.counting.break_cuts import ANY_CHARACTER, BreakCuts
 from cutline.kernels.breaks.added_breaks import AddedSums
-from cutline.kernels.breaks.breaks import CHARACTER
 from cutline.kernels.breaks.few_breaks import FewSums, cut_few_at_breaks
 from cutline.kernels.breaks.overlaps import Overlap
 from cutline.kernels.breaks.point_breaks import PointSums
@@ -27,7 +26,6 @@ from cutline.pipeline.slice_counter import SliceCounter
 
 __all__ = ["AddedCounter", "KnownCounter", "RunCounter"]
 
-_ANY_CHARACTER: Final = array("i", [CHARACTER])
 _NONE: Final = memoryview(array("q"))
 _LONGER_SEARCH: Final = -1
 _FEW_NEW, _CHARACTERS_OF_FEW = 4, 2048
@@ -97,8 +95,8 @@ class FewCounter(SliceCounter):
             longer search.
         """
         n, overlap = min(n, _ENDLESS), min(overlap, _ENDLESS)
-        shared = Overlap(overlap, _ANY_CHARACTER, False) if overlap else None
-        asked = BreakCuts(start, floor, len(self._text), n, 0.0, _ANY_CHARACTER, shared)
+        shared = Overlap(overlap, ANY_CHARACTER, False) if overlap else None
+        asked = BreakCuts(start, floor, len(self._text), n, 0.0, ANY_CHARACTER, shared)
         rows, _ = self.cut_at_breaks(asked)
         return rows
 

@@ -11,6 +11,7 @@ from typing import Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from cutline.checks import without_surrogates
 from cutline.normalizing import Prepend, Step, Strip, Traced, normalize, trace
 
 __all__ = ["PartNormalizer"]
@@ -40,11 +41,11 @@ class PartNormalizer:
     def __call__(self, part: str, at_end: bool) -> bytes:
         """Normalize a part, which may end the text."""
         if at_end and self._strips:
-            return _utf8(normalize(part, self._steps))
+            return without_surrogates(normalize(part, self._steps)).encode()
         return self._known(part) if len(part) <= _SHORT else self._normal(part)
 
     def _normal(self, part: str) -> bytes:
-        return _utf8(normalize(part, self._inside))
+        return without_surrogates(normalize(part, self._inside)).encode()
 
     def trace_parts(self, text: str, parts: Sequence[tuple[int, int]]) -> list[_Part]:
         """Normalize parts of a text that change nothing around them, and trace them.
@@ -57,11 +58,11 @@ class PartNormalizer:
         last = len(parts) - 1 if parts and parts[-1][1] == len(text) else len(parts)
         if self._strips and last < len(parts):
             start, end = parts[last]
-            kept[last] = _part_of(trace(Traced.of(text[start:end]), self._steps))
+            kept[last] = _part_of(trace(text[start:end], self._steps))
         missed = [place for place, one in enumerate(kept) if one is None]
         for places in _near(parts, missed):
             start = parts[places[0]][0]
-            traced = trace(Traced.of(text[start : parts[places[-1]][1]]), self._inside)
+            traced = trace(text[start : parts[places[-1]][1]], self._inside)
             for place in places:
                 edges = np.searchsorted(traced.spans[:, 0], np.array(parts[place]) - start)
                 part = traced.part(*edges.tolist())
@@ -96,12 +97,4 @@ def _near(parts: Sequence[tuple[int, int]], places: list[int]) -> Iterator[list[
 
 
 def _part_of(traced: Traced) -> _Part:
-    return _utf8(traced.text), np.ascontiguousarray(traced.spans)
-
-
-def _utf8(text: str) -> bytes:
-    """Encode a text; lone surrogates become U+FFFD, as everywhere."""
-    try:
-        return text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
+    return without_surrogates(traced.text).encode(), np.ascontiguousarray(traced.spans)

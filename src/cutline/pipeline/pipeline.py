@@ -103,7 +103,7 @@ class Pipeline:
         self._steps_inside = tuple(
             step for step in spec.normalizer if not isinstance(step, Prepend)
         )
-        self.changes_all = bool(spec.splittings) or spec.marks_words
+        self.changes_all = bool(spec.splittings or spec.marks_words or spec.model)
         self.strips = any(isinstance(step, Strip) for step in spec.normalizer)
         self.changes_starts = spec.prefix_space or len(self._steps_inside) < len(spec.normalizer)
 

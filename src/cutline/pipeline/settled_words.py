@@ -53,7 +53,7 @@ class SettledWords:
 
     def count_with(self, rest: str) -> int:
         """Count the tokens of the text if it ends like this."""
-        kept, _ = self._pipeline._stripped(rest, self._begins)
+        kept, _ = self._pipeline.entangled.stripped(rest, self._begins)
         tokens = self._words.count_with(kept, False)
         if tokens >= 0:
             return tokens
@@ -70,15 +70,15 @@ class SettledWords:
         """
         pipeline, begins = self._pipeline, self._begins
         if ends:
-            text, _ = pipeline._stripped(text, begins)
-        elif begins and pipeline._strips_raw and pipeline.rules.strips_raw[0]:
+            text, _ = pipeline.entangled.stripped(text, begins)
+        elif begins and pipeline.rules.first_strip.left:
             text = text.lstrip(SPACE)
         parts = []
-        for start, end, is_entangled in pipeline._few_parts(text):
+        for start, end, is_entangled in pipeline.entangled.few_parts(text):
             part = text[start:end]
             if is_entangled:
-                strip = pipeline.strip_at(begins and start == 0, ends and end == len(text))
-                part = strip.apply(normalize(part, pipeline.rules.char_steps))
+                edges = begins and start == 0, ends and end == len(text)
+                part = normalize(part, pipeline.entangled.steps_at(*edges))
             parts.append((part, is_entangled))
         return parts
 
@@ -201,7 +201,7 @@ def settled_words(pipeline: WordPipeline, encoder: TextEncoder) -> Settled | Non
     if not are_plain(*raw) or (searches and not has_plain_sections(pipeline)):
         return None
 
-    def begin(prefixes: bool = not pipeline._only_first) -> Settled:
+    def begin(prefixes: bool = not pipeline.rules.only_first) -> Settled:
         if not searches:
             words = GrowingWords(pipeline.kernel, prefixes=prefixes)
             return SettledWords(pipeline, words, begins=True)
@@ -216,7 +216,7 @@ def settled_words(pipeline: WordPipeline, encoder: TextEncoder) -> Settled | Non
 
 def has_plain_sections(pipeline: WordPipeline) -> bool:
     """Return whether normalized text between added tokens has tokens as on its own."""
-    if pipeline._only_first:
+    if pipeline.rules.only_first:
         return False
     return are_plain(pipeline.finder_of_normalized, pipeline.ordinary_of_normalized)
 
@@ -226,4 +226,4 @@ def ends_sections(pipeline: WordPipeline) -> bool:
     ordinary = pipeline.ordinary_of_raw
     if not are_plain(pipeline.finder_of_raw, ordinary):
         return False
-    return not (ordinary.texts and pipeline._only_first)
+    return not (ordinary.texts and pipeline.rules.only_first)

@@ -13,11 +13,12 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from cutline.checks import without_surrogates
 from cutline.kernels.words.splitting import mark_pieces
 from cutline.normalizing import Traced
 from cutline.pipeline.pipeline import Pipeline
 from cutline.pipeline.sure_pieces import SurePieces
-from cutline.pretokenize.splitting import Splitting, split_edges, split_spans
+from cutline.pretokenize.splitting import Splitting, split_edges
 from cutline.spec import LED_PIECE, AddedToken, TokenizerSpec
 from cutline.tables import WHOLE_TEXT_PATTERN
 from cutline.text_encoder import TextEncoder
@@ -112,7 +113,7 @@ class MarkingPipeline(Pipeline):
 
     def mark(self, text: str) -> str:
         """Return the pieces of normalized text, each with its blank."""
-        utf8 = _utf8(text)
+        utf8 = without_surrogates(text).encode()
         return self._mark(utf8, split_edges(self._splittings, utf8))
 
     def _mark(self, utf8: bytes, edges: NDArray[np.int64]) -> str:
@@ -135,17 +136,12 @@ class MarkingPipeline(Pipeline):
         """Count the tokens of pieces, given by their starts and ends in turn."""
         return encoder._count_normalized(self._mark(utf8, edges))
 
-    def _marked(self, text: str) -> str:
-        utf8 = _utf8(text)
-        edges = split_edges(self._splittings, utf8)
-        return mark_pieces(utf8, edges, self.spec.marks_word_starts).decode()
-
     def trace_marks(self, traced: Traced) -> Traced:
         """Mark a traced text: a mark came from the character beside it."""
-        utf8 = _utf8(traced.text)
-        starts, ends = split_spans(self._splittings, utf8)
-        character = _characters(utf8)
-        firsts, lengths = character[starts], character[ends] - character[starts]
+        utf8 = without_surrogates(traced.text).encode()
+        edges = split_edges(self._splittings, utf8)
+        begun = _characters(utf8)[edges]
+        firsts, lengths = begun[::2], begun[1::2] - begun[::2]
         at = np.arange(int(lengths.sum()) + len(lengths))  # in the marked text
         shifts = firsts - (np.cumsum(lengths + 1) - lengths - 1)
         places = at + np.repeat(shifts, lengths + 1)
@@ -153,16 +149,9 @@ class MarkingPipeline(Pipeline):
             places = np.maximum(places - 1, np.repeat(firsts, lengths + 1))
         else:
             places = np.minimum(places, np.repeat(firsts + lengths - 1, lengths + 1))
-        marked = Traced(self._marked(traced.text), traced.spans[places])
+        written = mark_pieces(utf8, edges, self.spec.marks_word_starts).decode()
+        marked = Traced(written, traced.spans[places])
         return marked if self._unknown is None else self._unknown.trace(marked)
-
-
-def _utf8(text: str) -> bytes:
-    """Encode a text; lone surrogates become U+FFFD, as everywhere."""
-    try:
-        return text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
 
 
 def _characters(utf8: bytes) -> NDArray[np.int64]:

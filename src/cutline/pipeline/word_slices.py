@@ -124,7 +124,7 @@ class TokenCounter(WordCounter):
     @cached_property
     def _spans(self) -> NDArray[np.int64] | None:
         """Of these tokens; who knows them already sets them."""
-        return self._pipeline.standing_tokens(self._text)
+        return self._pipeline.added.standing(self._text)
 
     def _kernel_with(self, gap: int) -> WordIntervals:
         pipeline, text = self._pipeline, self._text
@@ -153,7 +153,7 @@ class _PartCounter(SliceCounter):
     def _build(self) -> None:
         """See `SliceCounter`."""
         text = self._text
-        self._tokens = {end: start for start, end in self._pipeline.ends_of_tokens(text)}
+        self._tokens = {end: start for start, end in self._pipeline.safe_points.after_tokens(text)}
         self._points = sorted({*self._pipeline.safe_points.find(text), *self._tokens})
         # Of each point the last place where a slice may start.
         self._last_starts = [self._tokens.get(point, point - 1) for point in self._points]
@@ -196,8 +196,8 @@ class _PartCounter(SliceCounter):
         width = _CHARACTERS_A_TOKEN * min(n, end - begin) + 256
         while True:
             stop = min(end, begin + width)
-            beyond = self._pipeline.beyond_tokens(text, stop)
-            if self._pipeline.may_have_tokens(text[begin : min(end, beyond)]):
+            beyond = self._pipeline.added.place_after(text, stop)
+            if self._pipeline.added.may_be_in(text[begin : min(end, beyond)]):
                 return None
             counter = WordCounter(self._pipeline, encoding, text[begin:stop])
             if stop == end or counter.settled > n:
@@ -216,9 +216,9 @@ def intervals(
             f"{encoding.name!r} changes texts before it splits them: slices are counted by code "
             "points only"
         )
-    if not pipeline.may_have_tokens(text):
+    if not pipeline.added.may_be_in(text):
         return WordCounter(pipeline, encoding, text)
-    spans = pipeline.standing_tokens(text)
+    spans = pipeline.added.standing(text)
     if spans is None:
         return _PartCounter(pipeline, encoding, text)
     counter = TokenCounter(pipeline, encoding, text)
@@ -237,7 +237,7 @@ def text_cutter(
     """Return what makes a cutter of many texts, and which of them it takes: see `WordTexts`."""
     gap = 0 if overlap is not None else _gap_for(n)
     make = partial(WordTexts, pipeline.kernel, n, min_fill, kinds, overlap, gap)
-    return make, lambda text: not pipeline.may_have_tokens(text)
+    return make, lambda text: not pipeline.added.may_be_in(text)
 
 
 def split_at(pipeline: WordPipeline, encoding: TextEncoder, text: str, n: int, start: int) -> int:
@@ -260,9 +260,9 @@ def _counter_of_window(
     """Return a counter for a part of a text across whose end no added token of the text lies."""
     if stop >= len(text):
         return intervals(pipeline, encoding, text[start:])
-    width, wider = stop - start, text[start : pipeline.beyond_tokens(text, stop)]
-    if pipeline.may_have_tokens(wider):
-        spans = pipeline.standing_tokens(wider)
+    width, wider = stop - start, text[start : pipeline.added.place_after(text, stop)]
+    if pipeline.added.may_be_in(wider):
+        spans = pipeline.added.standing(wider)
         if spans is None:
             return _PartCounter(pipeline, encoding, wider[:width])
         across = spans[(spans[:, 0] < width) & (spans[:, 1] > width), 0]

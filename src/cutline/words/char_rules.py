@@ -22,11 +22,11 @@ from cutline.words.precompiled import Precompiled
 from cutline.words.splitting import Metaspace, SplitClass, Splitter, WhitespaceSplit
 from cutline.words.steps import Collapse, CollapseWhite, removes_accents
 
-__all__ = ["CharRules", "Image"]
+__all__ = ["META", "CharRules", "Image"]
 
+META: Final = b"\xfd"  # what stands for the replacement of a blank
 _END: Final = b"\xff"
 _RUN: Final = b"\xfe"
-_META: Final = b"\xfd"
 _BLOCK: Final = 256
 _WHITE: Final = frozenset(SPACE) - {" "}
 _NO_STRIP: Final = Strip(False, False)
@@ -74,7 +74,8 @@ class CharRules:
         char_steps: the steps that change characters, without those that act on blanks at the
             ends of a text and in runs.
         prefix: a word that does not begin with the replacement of Metaspace gets one (at the
-            start of a text only, if Metaspace says "first").
+            start of a text only, if Metaspace says "first": `only_first`).
+        meta: that replacement, in UTF-8; or nothing.
         collapses: a run of blanks counts as one.
         strips_end: blanks at the end of the normalized text are no word.
         last_strip: what is cut off the ends of normalized text. Where that is more than blanks,
@@ -82,7 +83,8 @@ class CharRules:
         splits_white: white space ends words, and is in none.
         maker: makes images of normalized text.
         strips_raw: whether white space at the start, and at the end, of a text is cut off
-            before anything else.
+            before anything else; and
+        first_strip: what must do so: nothing where white space ends words.
 
     Raises:
         VocabularyError: steps or splitters act over more than neighbouring characters, so that
@@ -99,12 +101,15 @@ class CharRules:
         self._n_splitters = len(splitters)
         self.splits_white = any(isinstance(one, WhitespaceSplit) for one in splitters)
         self._classes, self._ways = _ways_of(splitters)
-        self.prefix = self._metaspace is not None and self._metaspace.prepend != "never"
+        prepend = "never" if self._metaspace is None else self._metaspace.prepend
+        self.prefix, self.only_first = prepend != "never", prepend == "first"
+        self.meta = b"" if self._metaspace is None else self._metaspace.replacement.encode()
         first, self.char_steps, last = _in_three(steps)
         self.collapses = self._collapses(last)
         self._collapses_first = self._is_collapsed_first()
         self.collapses |= self._collapses_first
         self.strips_raw = first.left, first.right
+        self.first_strip = _NO_STRIP if self.splits_white else first
         self.last_strip = self._last_strip(last)
         self.strips_end = self.last_strip.right
         self._check_raw_strip(first)
@@ -200,8 +205,8 @@ class CharRules:
 
     def _image_of(self, text: str, flags: int = 0) -> Image:
         written, first, last = self.maker.image_of(text)
-        if self._metaspace is not None:
-            written = written.replace(_META, self._metaspace.replacement.encode())
+        if self.meta:
+            written = written.replace(META, self.meta)
         return Image(written, first, last, flags)
 
     @property
@@ -321,7 +326,7 @@ class CharRules:
 
     def _as_one_run(self, text: bytes) -> bytes:
         """Write only once what is white space of any length."""
-        blank = _RUN + (self._metaspace.replacement.encode() if self._metaspace else b"")
+        blank = _RUN + self.meta
         return re.sub(
             rb"(?:%b)+|\xff+" % blank,
             lambda found: blank if found[0].startswith(_RUN) else _END,

@@ -18,12 +18,12 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from cutline.checks import without_surrogates
 from cutline.errors import VocabularyError
 from cutline.kernels.words.classes import first_member
 from cutline.normalizing import Traced, of_each
 from cutline.pretokenize.charset import CharSet, union
 from cutline.words.characters import ClassName, chars_of, class_pattern
-from cutline.words.steps import without_surrogates
 
 __all__ = ["Precompiled"]
 

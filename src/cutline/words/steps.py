@@ -6,7 +6,7 @@ from typing import Final, Literal
 
 import numpy as np
 
-from cutline.kernels.base.utf8 import has_surrogates
+from cutline.checks import without_surrogates
 from cutline.kernels.words.classes import change_members
 from cutline.normalizing import SPACE, Traced, blocks, of_each
 from cutline.words.characters import ClassName, chars_of, members_of
@@ -18,7 +18,6 @@ __all__ = [
     "Kind",
     "ReplaceEach",
     "removes_accents",
-    "without_surrogates",
 ]
 
 Kind = Literal["bert clean text", "bert chinese", "bert accents", "accents", "nmt"]
@@ -31,13 +30,6 @@ _CHANGES: Final[dict[Kind, tuple[tuple[ClassName, str | None], ...]]] = {
     "accents": (("accents", ""),),
     "nmt": (("nmt controls", ""), ("nmt blanks", " ")),
 }
-
-
-def without_surrogates(text: str) -> str:
-    """Replace surrogates as encoding does later: pairs by their character, others by U+FFFD."""
-    if has_surrogates(text):
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return text
 
 
 class _Alone:

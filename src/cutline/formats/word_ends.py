@@ -50,11 +50,13 @@ def with_blanks(model: MergeModel, split: Split) -> tuple[MergeModel, dict[bytes
     ended = ids.places(_ENDED)
     lasts = np.flatnonzero(ended >= 0)
     lasts = lasts[np.argsort(ids.numbers[ended[lasts]], kind="stable")]
-    ends = Texts.of(part for byte in lasts.tolist() for part in (_LETTERS[byte], _BLANK))
+    ends = _ENDED.take(lasts)
+    n_blank = np.full_like(lasts, len(_BLANK.encode()))
+    in_two = np.column_stack((ends.lengths - n_blank, n_blank)).ravel()
     without = ~_has(merges, _BLANK)
     others = np.flatnonzero(np.repeat(without[::2] & without[1::2], 2))
     rest = _blanked(merges, others, suffix)
-    lengths = np.concatenate([ends.lengths, rest.lengths])
+    lengths = np.concatenate((in_two, rest.lengths))
     parts = Texts(ends.arena + rest.arena, lengths, is_utf8=rest.is_utf8)
     places = np.flatnonzero(hidden)
     never = {

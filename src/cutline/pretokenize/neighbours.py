@@ -79,7 +79,7 @@ class Neighbours:
     @cached_property
     def _class_of(self) -> NDArray[np.unsignedinteger]:
         """The class of each code point."""
-        return self._blocks[self._block_index].ravel()
+        return self._blocks.take(self._block_index, axis=0).ravel()
 
     def classes_in(self, text: str) -> NDArray[np.int64]:
         """Look up the class of each character of a text."""
@@ -106,8 +106,8 @@ class Neighbours:
 
     def bits_of(self, classes: NDArray[np.bool_]) -> NDArray[np.uint8]:
         """Return a bit for each code point: whether its class is one of these."""
-        of_blocks = np.packbits(classes[self._blocks], axis=1, bitorder="little")
-        return of_blocks[self._block_index].ravel()
+        of_blocks = np.packbits(classes.take(self._blocks), axis=1, bitorder="little")
+        return of_blocks.take(self._block_index, axis=0).ravel()
 
     def is_alone(self, number: int) -> bool:
         """Return whether a class has but one character."""

@@ -34,7 +34,8 @@ def leaves_whole(first: str, second: str) -> bool:
     """
     outer, inner = Tables(first), Tables(second)
     symbols, seen_as = (list(column) for column in zip(*outer.pairs_with(inner), strict=True))
-    ends = _ends_match(outer) | (outer.accepts > ACCEPT_HERE).any(axis=1)[outer.targets]
+    ends_before: NDArray[np.bool_] = np.logical_or.reduce(outer.accepts > ACCEPT_HERE, axis=1)
+    ends = _ends_match(outer) | ends_before[outer.targets]
     is_whole = _ends_match(inner)
     seen, waiting = {(START, START)}, [(START, START)]
     while waiting:

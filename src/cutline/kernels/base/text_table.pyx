@@ -242,15 +242,17 @@ def texts_that_end(
         offsets: of each in it, and its end.
     """
     cdef const uint8_t* wanted = <const uint8_t*> PyBytes_AS_STRING(end)
-    cdef Py_ssize_t n = offsets.shape[0] - 1, n_end = len(end), place
+    cdef Py_ssize_t n = offsets.shape[0] - 1, n_end = len(end), place, left
     found = zeroed_numbers("B", n)
     cdef uint8_t[::1] out = found
     for place in range(n):
         if not 0 <= offsets[place] <= offsets[place + 1] <= arena.shape[0]:
             raise ValueError("there is no text in a place")
-        out[place] = offsets[place + 1] - offsets[place] >= n_end and (
-            n_end == 0 or memcmp(&arena[offsets[place + 1] - n_end], wanted, n_end) == 0
-        )
+        left = n_end
+        if offsets[place + 1] - offsets[place] >= n_end:
+            while left and arena[offsets[place + 1] - 1 - n_end + left] == wanted[left - 1]:
+                left -= 1
+            out[place] = left == 0
     return found
 
 

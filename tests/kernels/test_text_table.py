@@ -11,8 +11,11 @@ from cutline.kernels.base.text_table import (
     TextTable,
     code_points_of,
     count_characters,
+    read_letters,
+    replace_ends,
     replace_in_texts,
     take_texts,
+    texts_that_end,
 )
 
 
@@ -101,6 +104,60 @@ def test_nothing_is_replaced_beyond_the_texts() -> None:
             replace_in_texts(b"abc", np.array(lengths), "b", ord("!"))
     with pytest.raises(ValueError, match="nothing"):
         replace_in_texts(b"abc", np.array([3]), "", ord("!"))
+
+
+@given(
+    st.lists(st.text("ab>日", max_size=6)), st.text("b>日", max_size=3), st.text("!§", max_size=3),
+    st.randoms(use_true_random=False),
+)  # fmt: skip
+def test_ends_are_found_and_replaced_as_those_of_each_text(
+    texts: list[str], old: str, new: str, chooser: random.Random
+) -> None:
+    written, end = [text.encode() for text in texts], old.encode()
+    offsets = offsets_of(written)
+    found = texts_that_end(b"".join(written), offsets, end)
+    assert list(found) == [text.endswith(end) for text in written]
+    places = chooser.choices(range(len(texts)), k=9) if texts else []
+    replaced, lengths = replace_ends(
+        b"".join(written), offsets, np.array(places, dtype=np.int64), end, new.encode()
+    )
+    expected = [
+        written[place].removesuffix(end) + (new.encode() if written[place].endswith(end) else b"")
+        for place in places
+    ]
+    assert (replaced, list(lengths)) == (b"".join(expected), [*map(len, expected)])
+
+
+@given(st.lists(st.text("aé日\U0001f600\ud800", max_size=6)), st.randoms(use_true_random=False))
+def test_letters_are_read_up_to_the_first_text_with_another(
+    texts: list[str], chooser: random.Random
+) -> None:
+    written = [text.encode(errors="surrogatepass") for text in texts]
+    places = chooser.choices(range(len(texts)), k=9) if texts else []
+    byte_of = np.full(ord("日") + 1, -1, dtype=np.int16)
+    known = {letter: chooser.randrange(256) for letter in chooser.sample("aé日", k=2)}
+    for letter, byte in known.items():
+        byte_of[ord(letter)] = byte
+    found, lengths, wrong = read_letters(
+        b"".join(written), offsets_of(written), np.array(places, dtype=np.int64), byte_of
+    )
+    others = [at for at, place in enumerate(places) if not set(texts[place]) <= known.keys()]
+    assert wrong == (others[0] if others else -1)
+    if not others:
+        assert found == bytes(known[letter] for place in places for letter in texts[place])
+        assert list(lengths) == [len(texts[place]) for place in places]
+
+
+def test_ends_and_letters_of_no_text_are_refused() -> None:
+    ends, byte_of = np.array([0, 1, 2]), np.arange(128, dtype=np.int16)
+    for offsets, place in ((ends, 2), (ends, -1), (np.array([0, 3]), 0), (np.array([2, 1]), 0)):
+        places = np.array([place])
+        with pytest.raises(ValueError, match="no text in a place"):
+            replace_ends(b"ab", offsets, places, b"b", b"!")
+        with pytest.raises(ValueError, match="no text in a place"):
+            read_letters(b"ab", offsets, places, byte_of)
+    with pytest.raises(ValueError, match="no text in a place"):
+        texts_that_end(b"ab", np.array([0, 3]), b"b")
 
 
 @given(st.text(max_size=40))

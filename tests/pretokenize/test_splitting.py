@@ -239,6 +239,19 @@ def test_cuts_are_found_between_words_of_several_splittings() -> None:
         assert neighbours.apart[before, after] == is_apart
 
 
+def test_bits_are_those_of_the_class_of_each_character() -> None:
+    text = "".join(map(chr, range(0x110000)))
+    parts = [Splitting(one, "isolated") for one in (r"\p{Lu}", r"\s?\p{L}+", r"\p{N}{1,3}")]
+    for neighbours in (Neighbours(r"'s| ?\p{L}+|\p{N}"), Neighbours("", parts)):
+        classes = neighbours.classes_in(text)
+        assert neighbours.n_classes == len(set(classes.tolist()))
+        for number in range(neighbours.n_classes):
+            chosen = np.arange(neighbours.n_classes) == number
+            bits = np.unpackbits(neighbours.bits_of(chosen), bitorder="little")
+            assert (bits == (classes == number)).all()
+            assert neighbours.is_alone(number) == (np.count_nonzero(bits) == 1)
+
+
 def test_leaving_whole_is_true_only_where_it_is() -> None:
     patterns = [*PATTERNS, "a|b", "[ab]+|1", r"\s+|\S+", "a|b+|[^ab]"]
     texts = ["".join(text) for n in range(4) for text in product("ab1 ", repeat=n)]

@@ -1,6 +1,7 @@
 """Hugging Face's files: what is written, and what is refused when it is read."""
 
 import json
+import random
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from itertools import chain
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 
 from cutline.errors import VocabularyError
+from cutline.formats import documents
 from cutline.formats.huggingface import (
     GPT2_REGEX,
     SplitRegex,
@@ -26,6 +28,7 @@ from cutline.formats.merges import (
     check_merges,
     list_merges,
     list_texts,
+    may_merge_in,
     read_tokens,
 )
 from cutline.formats.token_ids import Texts, TokenIds
@@ -149,6 +152,46 @@ def test_a_token_that_merging_never_makes_is_refused_without_ignore_merges() -> 
         VocabularyError, match=r"x\.txt: merging never makes token b'xyz' \(id 257\)"
     ):
         check(UNREACHED, [("t", "h")])
+
+
+def merged_or_why(model: MergeModel) -> tuple[Vocabulary, dict[bytes, int]] | str:
+    try:
+        return documents.merged(model, {})
+    except VocabularyError as error:
+        return str(error)
+
+
+@pytest.mark.parametrize("seed", range(300))
+def test_orders_that_are_not_tried_would_be_refused(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chooser = random.Random(seed)
+    tokens, merges = ["a", "b"], dict[tuple[str, str], None]()
+    for _ in range(chooser.randint(1, 8)):
+        left, right = chooser.choice(tokens), chooser.choice(tokens)
+        if len(left + right) < 8 and (chooser.random() < 0.3 or left + right not in tokens):
+            merges[left, right] = None
+            tokens.append(left + right)
+    texts = [*dict.fromkeys([*map(as_text, SINGLE_BYTES), *tokens, *["abba"] * (seed % 2)])]
+    numbers = [*range(len(texts))]
+    if chooser.random() < 0.7:
+        chooser.shuffle(numbers)
+    if chooser.random() < 0.2:
+        numbers[chooser.randrange(len(numbers))] = chooser.choice(numbers)
+    ids = dict(zip(texts, numbers, strict=True))
+    model = model_of(ids, [*merges], ignore_merges=chooser.random() < 0.3)
+    found = merged_or_why(model)
+    monkeypatch.setattr(documents, "may_merge_in", lambda *_: True)
+    assert merged_or_why(model) == found
+
+
+def test_an_order_of_ids_that_no_merges_have_is_not_tried() -> None:
+    ids = dict(zip(list_texts(ABC), ABC.ids.tolist(), strict=True))
+    for merges, may in ((MERGES, True), ([MERGES[1], MERGES[0], MERGES[2]], False)):
+        model = model_of(ids, merges)
+        assert may_merge_in(model, read_tokens(model, {}), np.arange(len(ids))) == may
+    ignoring = replace(model, ignore_merges=True)
+    assert may_merge_in(ignoring, read_tokens(ignoring, {}), np.arange(len(ids)))
 
 
 # vocab.json and merges.txt

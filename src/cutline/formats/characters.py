@@ -166,7 +166,7 @@ def _fallback(model: MergeModel, known: Mapping[str, int]) -> list[int]:
 
 def _byte_places(model: MergeModel) -> NDArray[np.int64]:
     """Return the places of the tokens for single bytes; -1: there is none."""
-    return np.asarray(model.ids.table.find_all(_BYTE_NAMES.arena, _BYTE_NAMES.offsets))
+    return model.ids.places(_BYTE_NAMES)
 
 
 def _free_characters(known: Mapping[str, int], n: int) -> str:

@@ -113,8 +113,7 @@ def _neighbours(
     classes = class_of.take(points)  # several times as fast as by an index
     pairs = classes[:-1] * np.uint8(_N_CLASSES) + classes[1:]
     pairs[texts.char_offsets[1:-1] - 1] = _BLANKS * _N_CLASSES  # in two texts
-    found = np.zeros(_N_CLASSES**2, dtype=np.bool_)
-    found[pairs] = True
+    found = np.bincount(pairs, minlength=_N_CLASSES**2) > 0
     table = found.reshape(_N_CLASSES, _N_CLASSES)
     joined = {(first, second) for first, second in np.argwhere(table[:_BLANKS, :_BLANKS]).tolist()}
     if not table[:_BLANKS, _BLANKS].any():

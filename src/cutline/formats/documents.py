@@ -14,6 +14,7 @@ from cutline.formats.merges import (
     ByteTokens,
     MergeModel,
     check_merges,
+    may_merge_in,
     merge_order,
     never_made,
     read_tokens,
@@ -190,14 +191,19 @@ def merged(
             for at in np.flatnonzero(never).tolist()
         }
         read = read.only(~never)
-    by_id = read.only(np.argsort(model.ids.numbers[read.places], kind="stable"))
-    vocabulary = _ordered(model, by_id)
-    try:
-        check_merges(vocabulary, by_id.places, model)
-    except VocabularyError:
-        by_merge = read.only(merge_order(model, read))
-        vocabulary = _ordered(model, by_merge)
-        check_merges(vocabulary, by_merge.places, model)
+    by_id = np.argsort(model.ids.numbers[read.places], kind="stable")
+    if may_merge_in(model, read, by_id):
+        in_order = read.only(by_id)
+        vocabulary = _ordered(model, in_order)
+        try:
+            check_merges(vocabulary, in_order.places, model)
+        except VocabularyError:
+            pass
+        else:
+            return vocabulary, unreachable
+    in_order = read.only(merge_order(model, read))
+    vocabulary = _ordered(model, in_order)
+    check_merges(vocabulary, in_order.places, model)
     return vocabulary, unreachable
 
 
@@ -215,8 +221,9 @@ def _ordered(model: MergeModel, read: ByteTokens) -> Vocabulary:
         try:
             vocabulary = Vocabulary(read.tokens.arena, read.tokens.lengths, ids)
         except VocabularyError:  # now by name
-            tokens = map(read.tokens.bytes_of, range(len(ids)))
-            Vocabulary.from_ranks(dict(zip(tokens, ids.tolist(), strict=True)))
+            by_id = np.lexsort((read.places, ids))
+            tokens = map(read.tokens.bytes_of, by_id.tolist())
+            Vocabulary.from_ranks(dict(zip(tokens, ids[by_id].tolist(), strict=True)))
             raise
         lefts = recover_left_lengths(vocabulary, _likely_left_lengths(model, read))
         return vocabulary.with_left_lengths(lefts, are_recovered=True)

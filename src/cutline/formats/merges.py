@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from cutline.errors import VocabularyError
 from cutline.formats.token_ids import Texts, TokenIds
+from cutline.kernels.base.text_table import read_letters
 from cutline.vocabulary.vocabulary import Vocabulary
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "check_merges",
     "list_merges",
     "list_texts",
+    "may_merge_in",
     "merge_order",
     "never_made",
     "read_tokens",
@@ -49,7 +51,7 @@ _LETTER: Final = {byte: chr(byte) for byte in _PRINTED} | {
 
 _TO_TEXT: Final = {byte: ord(letter) for byte, letter in _LETTER.items()}
 _TO_BYTE: Final = {letter: byte for byte, letter in _LETTER.items()}
-_BYTE_OF: Final = np.full(max(_TO_TEXT.values()) + 2, -1, dtype=np.int16)
+_BYTE_OF: Final = np.full(max(_TO_TEXT.values()) + 1, -1, dtype=np.int16)
 _BYTE_OF[list(_TO_TEXT.values())] = list(_TO_TEXT)
 
 
@@ -103,9 +105,9 @@ class MergeModel:
         Raises:
             VocabularyError: a merge repeats, or joins strings that are no tokens.
         """
-        arena, offsets = self.merges.arena or b"\0", self.merges.offsets
-        parts = self.ids.table.find_all(arena, offsets)
-        joins = Joins(parts[::2], parts[1::2], self.ids.table.find_all(arena, offsets[::2].copy()))
+        parts, merges = self.ids.places(self.merges), self.merges
+        wholes = Texts(merges.arena, merges.lengths[::2] + merges.lengths[1::2])
+        joins = Joins(parts[::2], parts[1::2], self.ids.places(wholes))
         missing = np.flatnonzero((joins.left < 0) | (joins.right < 0) | (joins.whole < 0))
         if missing.size:
             left, right = self.merge(place := int(missing[0]))
@@ -257,21 +259,16 @@ def read_tokens(model: MergeModel, added_tokens: Mapping[str, int]) -> ByteToken
                 f"vocabulary and id {token_id!r} elsewhere"
             )
         kept[place] = merging[place] or text in _TO_BYTE
-    letters = texts.code_points[np.repeat(kept, texts.char_lengths)]
-    values = _BYTE_OF[np.minimum(letters, len(_BYTE_OF) - 1)]
     places = np.flatnonzero(kept)
-    tokens = ByteTokens(
-        Texts(values.astype(np.uint8).tobytes(), texts.char_lengths[places]), places
-    )
-    wrong = np.flatnonzero(values < 0)
-    if wrong.size:
-        at = int(np.searchsorted(tokens.tokens.offsets, wrong[0], side="right")) - 1
+    arena, lengths, wrong = read_letters(texts.arena, texts.offsets, places, _BYTE_OF)
+    if wrong >= 0:
+        place = int(places[wrong])
         raise VocabularyError(
-            f"{model.source}: token {texts[int(places[at])]!r} (id {model.ids.numbers[places[at]]})"
+            f"{model.source}: token {texts[place]!r} (id {model.ids.numbers[place]})"
             " is not written in GPT-2's letters for bytes; special tokens must be listed as such, "
             f"and otherwise only byte-level BPE can be read: {WRAP_HINT}"
         )
-    return tokens
+    return ByteTokens(Texts(arena, np.asarray(lengths)), places)
 
 
 def merge_order(model: MergeModel, read: ByteTokens) -> NDArray[np.int64]:
@@ -279,6 +276,24 @@ def merge_order(model: MergeModel, read: ByteTokens) -> NDArray[np.int64]:
     return np.argsort(
         np.where(read.tokens.lengths == 1, -1, model.first_merges[read.places]), kind="stable"
     )
+
+
+def may_merge_in(model: MergeModel, read: ByteTokens, order: NDArray[np.int64]) -> bool:
+    """Return whether `check_merges` may accept tokens in an order, which takes long to find out.
+
+    It does not where each token has one merge, all of them are to be made, and not in order.
+
+    Args:
+        model: as read.
+        read: its ordinary tokens; without `ignore_merges`, those that are bytes or made by merges.
+        order: of these.
+    """
+    first, n = model.first_merges, len(model.joins.whole)
+    if model.ignore_merges or np.count_nonzero(first < n) < n:
+        return True
+    order = order[read.tokens.lengths[order] > 1]
+    merges = first[read.places[order]]
+    return bool((merges[1:] > merges[:-1]).all())
 
 
 def never_made(model: MergeModel, read: ByteTokens) -> NDArray[np.bool_]:

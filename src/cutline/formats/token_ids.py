@@ -132,6 +132,10 @@ class TokenIds:
         """Return the place of a token, or -1."""
         return self.table.find(text.encode(errors=UTF8))
 
+    def places(self, texts: Texts) -> NDArray[np.int64]:
+        """Return the place of each of many tokens: int64; -1 for those that are none."""
+        return self.table.find_all(texts.arena or b"\0", texts.offsets)
+
     def get(self, text: str, default: int) -> int:
         """Return the id of a token, or else the default."""
         place = self.place(text)

@@ -16,11 +16,14 @@ from cutline.formats.merges import MergeModel, as_bytes, as_text
 from cutline.formats.stages import Split, never_takes
 from cutline.formats.token_ids import UTF8, Texts, TokenIds
 from cutline.formats.tokenizer_json import refused
+from cutline.kernels.base.text_table import replace_ends, texts_that_end
 
 __all__ = ["problem_of_suffix", "with_blanks"]
 
 _BLANK: Final = as_text(b" ")
-_LAST_BYTES: Final = range(0xC0)  # the last byte of a character is none that begins a longer one
+_LETTERS: Final = as_text(bytes(range(256)))
+_ENDED: Final = Texts.of(letter + _BLANK for letter in _LETTERS)
+_N_LAST: Final = 0xC0  # the last byte of a character is none that begins a longer one
 
 
 def with_blanks(model: MergeModel, split: Split) -> tuple[MergeModel, dict[bytes, int]]:
@@ -41,21 +44,25 @@ def with_blanks(model: MergeModel, split: Split) -> tuple[MergeModel, dict[bytes
     if why := _problem(model, split):
         raise refused(model.source, "model: end_of_word_suffix", suffix, why)
     old, numbers, merges = model.ids.texts, model.ids.numbers, model.merges
-    hidden = _has(old, _BLANK) & (old.char_lengths > 1)
+    hidden = _has(old, _BLANK) & (old.lengths > len(_BLANK.encode()))
     kept = np.flatnonzero(~hidden)
-    ids = TokenIds(_blanked(old.take(kept), suffix), numbers[kept])
-    lasts = (as_text(bytes([byte])) for byte in range(256))
-    first = sorted((x for x in lasts if x + _BLANK in ids), key=lambda x: ids[x + _BLANK])
-    ends = Texts.of(part for one in first for part in (one, _BLANK))
+    ids = TokenIds(_blanked(old, kept, suffix), numbers[kept])
+    ended = ids.places(_ENDED)
+    lasts = np.flatnonzero(ended >= 0)
+    lasts = lasts[np.argsort(ids.numbers[ended[lasts]], kind="stable")]
+    ends = _ENDED.take(lasts)
+    n_blank = np.full_like(lasts, len(_BLANK.encode()))
+    in_two = np.column_stack((ends.lengths - n_blank, n_blank)).ravel()
     without = ~_has(merges, _BLANK)
     others = np.flatnonzero(np.repeat(without[::2] & without[1::2], 2))
-    rest = _blanked(merges.take(others), suffix)
-    parts = Texts(ends.arena + rest.arena, np.concatenate([ends.lengths, rest.lengths]))
+    rest = _blanked(merges, others, suffix)
+    lengths = np.concatenate((in_two, rest.lengths))
+    parts = Texts(ends.arena + rest.arena, lengths, is_utf8=rest.is_utf8)
     places = np.flatnonzero(hidden)
     never = {
         as_bytes(text): number
         for text, number in zip(
-            _blanked(old.take(places), suffix), numbers[places].tolist(), strict=True
+            _blanked(old, places, suffix), numbers[places].tolist(), strict=True
         )
     }
     return replace(model, ids=ids, merges=parts, end_of_word_suffix=""), never
@@ -70,9 +77,9 @@ def _problem(model: MergeModel, split: Split) -> str:
         return "with ignore_merges, whole words are looked up without it"
     if why := problem_of_suffix(model):
         return why
-    for byte in _LAST_BYTES:
-        if (last := as_text(bytes([byte])) + suffix) not in ids:
-            return f"there is no token {last!r}, so that texts lose a byte"
+    lasts = Texts.of(letter + suffix for letter in _LETTERS[:_N_LAST])
+    if (missing := np.flatnonzero(ids.places(lasts) < 0)).size:
+        return f"there is no token {lasts[int(missing[0])]!r}, so that texts lose a byte"
     with_blank = ids.texts.take(np.flatnonzero(_ends(ids.texts, _BLANK)))
     blanks = (text.removesuffix(_BLANK) for text in with_blank)
     if suffix in ids or any(text + suffix in ids for text in blanks if text):
@@ -94,14 +101,8 @@ def problem_of_suffix(model: MergeModel) -> str:
 
 def _ends(texts: Texts, end: str) -> NDArray[np.bool_]:
     """Tell of each text whether it ends so."""
-    data, wanted = np.frombuffer(texts.arena, dtype=np.uint8), end.encode(errors=UTF8)
-    found: NDArray[np.bool_] = texts.lengths >= len(wanted)
-    places = texts.offsets[1:][found] - len(wanted)
-    same = np.ones(len(places), dtype=np.bool_)
-    for at, byte in enumerate(wanted):
-        same &= data[places + at] == byte
-    found[found] = same
-    return found
+    ended = texts_that_end(texts.arena, texts.offsets, end.encode(errors=UTF8))
+    return np.asarray(ended).view(np.bool_)
 
 
 def _has(texts: Texts, letter: str) -> NDArray[np.bool_]:
@@ -114,15 +115,8 @@ def _has(texts: Texts, letter: str) -> NDArray[np.bool_]:
     return found
 
 
-def _blanked(texts: Texts, suffix: str) -> Texts:
-    """Write a blank for the suffix of each text that has it."""
-    ended, blank = _ends(texts, suffix), _BLANK.encode()
-    n = len(suffix.encode(errors=UTF8))
-    data = np.frombuffer(texts.arena, dtype=np.uint8)
-    starts = texts.offsets[1:][ended] - n
-    kept = np.ones(len(data), dtype=np.bool_)
-    for at in range(n):
-        kept[starts + at] = False
-    places = np.repeat(starts - n * np.arange(len(starts)), len(blank))
-    written = np.insert(data[kept], places, np.tile(np.frombuffer(blank, np.uint8), len(starts)))
-    return Texts(written.tobytes(), texts.lengths + (len(blank) - n) * ended)
+def _blanked(texts: Texts, places: NDArray[np.int64], suffix: str) -> Texts:
+    """Write a blank for the suffix of each of some texts that has it."""
+    old, new = suffix.encode(errors=UTF8), _BLANK.encode()
+    arena, lengths = replace_ends(texts.arena, texts.offsets, places, old, new)
+    return Texts(arena, np.asarray(lengths), is_utf8=texts.is_utf8)

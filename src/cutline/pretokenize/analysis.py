@@ -22,6 +22,8 @@ class Tables:
         targets: int64, shape (states, classes + 1).
         accepts: int64, the same shape; see `Automaton`.
         end: the number of the end of the text, as a class.
+        block_index: uint16, shape (17408,); the block of each `BLOCK_SIZE` code points.
+        blocks: uint8, shape (blocks, BLOCK_SIZE); the classes of the code points of each.
 
     Args:
         pattern: as for `compile_pattern`, or what that returned.
@@ -29,6 +31,8 @@ class Tables:
 
     targets: NDArray[np.int64]
     accepts: NDArray[np.int64]
+    block_index: NDArray[np.uint16]
+    blocks: NDArray[np.uint8]
 
     def __init__(self, pattern: str | Automaton) -> None:
         automaton = compile_pattern(pattern) if isinstance(pattern, str) else pattern
@@ -36,21 +40,21 @@ class Tables:
         self.accepts = entries & 3
         self.targets = (entries >> 2) // automaton.stride
         self.end = automaton.n_classes
-        self._block_index = automaton.block_index
-        self._blocks: NDArray[np.uint8] = automaton.block_class.reshape(-1, BLOCK_SIZE)
+        self.block_index = automaton.block_index
+        self.blocks = automaton.block_class.reshape(-1, BLOCK_SIZE)
 
     @cached_property
     def classes(self) -> NDArray[np.uint8]:
         """The class of each code point."""
-        return self._blocks[self._block_index].ravel()
+        return self.blocks[self.block_index].ravel()
 
     def meets_match(self) -> NDArray[np.bool_]:
         """Return for each state and class whether a match is certain once the class is read."""
         first, end = 0xD800 // BLOCK_SIZE, 0xE000 // BLOCK_SIZE  # the surrogates
-        surrogate = self._blocks[self._block_index[first], 0]
-        scalars = np.unique(np.delete(self._block_index, np.s_[first:end]))
+        surrogate = self.blocks[self.block_index[first], 0]
+        scalars = np.unique(np.delete(self.block_index, np.s_[first:end]))
         symbols = np.arange(self.end + 1) != surrogate
-        symbols |= surrogate in self._blocks[scalars]
+        symbols |= surrogate in self.blocks[scalars]
         return meets_match(self.targets, self.accepts, symbols)
 
     def begins_match(self) -> NDArray[np.uint8]:
@@ -75,15 +79,16 @@ class Tables:
 
     def pairs_with(self, other: "Tables") -> list[tuple[int, int]]:
         """List which class of this one goes with which of another, for some character."""
-        blocks = np.unique(self._block_index.astype(np.int64) << 32 | other._block_index)
-        mine, others = self._blocks[blocks >> 32], other._blocks[blocks & 0xFFFFFFFF]
+        blocks = np.unique(self.block_index.astype(np.int64) << 32 | other.block_index)
+        mine, others = self.blocks[blocks >> 32], other.blocks[blocks & 0xFFFFFFFF]
         joined = np.flatnonzero(np.bincount((mine.astype(np.int64) << 8 | others).ravel()))
         return [*zip((joined >> 8).tolist(), (joined & 0xFF).tolist(), strict=True)]
 
     def classes_in(self, text: str) -> NDArray[np.uint8]:
-        """Look up the class of each character of a text."""
+        """Look up the class of each character of a short text."""
         points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype="<u4")
-        classes: NDArray[np.uint8] = self.classes[points]
+        found = self.block_index[points // BLOCK_SIZE]
+        classes: NDArray[np.uint8] = self.blocks[found, points % BLOCK_SIZE]
         return classes
 
     def match_end(self, word: Sequence[int]) -> int:

@@ -45,6 +45,8 @@ class CharSet:
     def from_ranges(cls, ranges: Iterable[tuple[int, int]]) -> "CharSet":
         """Return the set of half-open ranges, given in any order, without surrogates."""
         pairs = [(start, end) for start, end in ranges if start < end]
+        if len(pairs) == 1 and pairs[0][0] >= 0 and pairs[0][1] <= _SCALAR_EDGES[1]:
+            return cls(np.array(pairs[0], dtype=np.int32))  # as most are: characters of patterns
         edges = np.array(pairs, dtype=np.int32).reshape(-1, 2)
         edges = edges[np.argsort(edges[:, 0], kind="stable")]
         ends = np.maximum.accumulate(edges[:, 1])
@@ -105,4 +107,5 @@ _SCALARS = CharSet(np.array(_SCALAR_EDGES, dtype=np.int32))
 
 def union(sets: Iterable[CharSet]) -> CharSet:
     """Return the union of any number of sets."""
-    return reduce(CharSet.__or__, sets, CharSet(np.empty(0, dtype=np.int32)))
+    given = [*sets]
+    return reduce(CharSet.__or__, given) if given else CharSet(np.empty(0, dtype=np.int32))

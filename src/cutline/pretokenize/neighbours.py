@@ -7,14 +7,15 @@ one that is certain to cut there; docs/tokenizers.md, "Safe split points".
 """
 
 from collections.abc import Sequence
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cutline.kernels.base.pairs import places_of_pairs
 from cutline.pretokenize.analysis import START, Tables
-from cutline.pretokenize.charset import CODE_POINTS, CharSet
-from cutline.pretokenize.compiled import ACCEPT_HERE
+from cutline.pretokenize.charset import CharSet
+from cutline.pretokenize.compiled import ACCEPT_HERE, BLOCK_COUNT, BLOCK_SIZE
 from cutline.pretokenize.splitting import Splitting, has_automaton
 
 __all__ = ["Neighbours"]
@@ -38,13 +39,15 @@ class Neighbours:
 
     def __init__(self, pattern: str, splittings: Sequence[Splitting] = ()) -> None:
         self.n_classes = 1
-        self._class_of: NDArray[np.unsignedinteger] = np.zeros(CODE_POINTS, dtype=np.uint8)
+        # The classes of the code points of each block, as in `Tables`.
+        self._block_index: NDArray[np.integer] = np.zeros(BLOCK_COUNT, dtype=np.uint16)
+        self._blocks: NDArray[np.unsignedinteger] = np.zeros((1, BLOCK_SIZE), dtype=np.uint8)
         self.apart: _Matrix = np.zeros((1, 1), dtype=bool)
         self.in_pieces: _Matrix = np.ones(1, dtype=bool)
         if not splittings:
             tables = Tables(pattern)
             self.n_classes = tables.end
-            self._class_of = tables.classes
+            self._block_index, self._blocks = tables.block_index, tables.blocks
             self.apart = _never_joined(tables)
             self.in_pieces = tables.begins_match().astype(bool)
             return
@@ -63,19 +66,25 @@ class Neighbours:
 
     def _refine(self, tables: Tables) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Split classes by those of an automaton; return for each what it was in both."""
-        joined = self._class_of.astype(np.int64) << 8 | tables.classes
-        found = np.flatnonzero(np.bincount(joined))
+        both = self._block_index.astype(np.int64) << 16 | tables.block_index
+        blocks, self._block_index = np.unique(both, return_inverse=True)
+        joined = self._blocks[blocks >> 16].astype(np.int64) << 8 | tables.blocks[blocks & 0xFFFF]
+        found = np.flatnonzero(np.bincount(joined.ravel()))
         number_of = np.zeros(int(found[-1]) + 1, dtype=np.uint16)
         number_of[found] = np.arange(len(found))
-        self._class_of = number_of[joined]
+        self._blocks = number_of[joined]
         self.n_classes = len(found)
         return found >> 8, found & 0xFF
+
+    @cached_property
+    def _class_of(self) -> NDArray[np.unsignedinteger]:
+        """The class of each code point."""
+        return self._blocks.take(self._block_index, axis=0).ravel()
 
     def classes_in(self, text: str) -> NDArray[np.int64]:
         """Look up the class of each character of a text."""
         points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype="<u4")
-        classes: NDArray[np.int64] = self._class_of[points].astype(np.int64)
-        return classes
+        return self._class_of.take(points).astype(np.int64)
 
     def class_of(self, character: str) -> int:
         """Look up the class of one character."""
@@ -97,16 +106,13 @@ class Neighbours:
 
     def bits_of(self, classes: NDArray[np.bool_]) -> NDArray[np.uint8]:
         """Return a bit for each code point: whether its class is one of these."""
-        if self._class_of.dtype == np.uint8:  # several times as fast as looking up by an array
-            table = classes.tobytes().ljust(256, b"\0")
-            inside = np.frombuffer(self._class_of.tobytes().translate(table), dtype=np.uint8)
-        else:
-            inside = classes[self._class_of]
-        return np.packbits(inside, bitorder="little")
+        of_blocks = np.packbits(classes.take(self._blocks), axis=1, bitorder="little")
+        return of_blocks.take(self._block_index, axis=0).ravel()
 
     def is_alone(self, number: int) -> bool:
         """Return whether a class has but one character."""
-        return int(np.count_nonzero(self._class_of == number)) == 1
+        in_blocks = np.count_nonzero(self._blocks == number, axis=1)
+        return int(in_blocks[self._block_index].sum()) == 1
 
     def members(self, number: int) -> CharSet:
         """Return the set of the characters of a class."""

@@ -6,6 +6,7 @@ one-character look-ahead. Everything else is refused, with its name and position
 """
 
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from cutline.pretokenize.atoms import QUANTIFIER, AtomReader
 from cutline.pretokenize.charset import CharSet, union
@@ -80,8 +81,9 @@ class LookAhead:
 Node = Chars | Sequence | Choice | Repeat | LookAhead
 
 
+@lru_cache(maxsize=32)
 def parse_pattern(pattern: str) -> Node:
-    """Parse a split pattern.
+    """Parse a split pattern. Reading one from a file asks for the same tree several times.
 
     Args:
         pattern: the regular expression, as in `tiktoken.Encoding(pat_str=...)`.

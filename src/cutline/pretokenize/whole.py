@@ -4,6 +4,9 @@ Both automata read the same word side by side. Wherever the first may end a matc
 for which the word is a whole text, must match all of it.
 """
 
+import numpy as np
+from numpy.typing import NDArray
+
 from cutline.pretokenize.analysis import START, Tables
 from cutline.pretokenize.compiled import ACCEPT_HERE
 
@@ -30,23 +33,27 @@ def leaves_whole(first: str, second: str) -> bool:
     False
     """
     outer, inner = Tables(first), Tables(second)
-    pairs = outer.pairs_with(inner)
+    symbols, seen_as = (list(column) for column in zip(*outer.pairs_with(inner), strict=True))
+    ends_before: NDArray[np.bool_] = np.logical_or.reduce(outer.accepts > ACCEPT_HERE, axis=1)
+    ends = _ends_match(outer) | ends_before[outer.targets]
+    is_whole = _ends_match(inner)
     seen, waiting = {(START, START)}, [(START, START)]
     while waiting:
         state, other = waiting.pop()
-        for symbol, seen_as in pairs:
-            reached = int(outer.targets[state, symbol])
-            ends = outer.accepts[state, symbol] == ACCEPT_HERE
-            ends |= bool(reached and (outer.accepts[reached] > ACCEPT_HERE).any())
-            ends |= bool(reached and outer.accepts[reached, outer.end])
-            after = int(inner.targets[other, seen_as])
-            is_whole = inner.accepts[other, seen_as] == ACCEPT_HERE
-            is_whole |= bool(after and inner.accepts[after, inner.end])
-            if ends and not is_whole:
-                return False
-            if reached and not after:  # a longer word would not be whole
-                return False
-            if reached and (reached, after) not in seen:
-                seen.add((reached, after))
-                waiting.append((reached, after))
+        reached, after = outer.targets[state, symbols], inner.targets[other, seen_as]
+        if (ends[state, symbols] & ~is_whole[other, seen_as]).any():
+            return False
+        if (after[reached != 0] == 0).any():  # a longer word would not be whole
+            return False
+        for pair in zip(reached.tolist(), after.tolist(), strict=True):
+            if pair[0] and pair not in seen:
+                seen.add(pair)
+                waiting.append(pair)
     return True
+
+
+def _ends_match(tables: Tables) -> NDArray[np.bool_]:
+    """Tell for each state and class whether a match may end once the class is read."""
+    at_end = tables.accepts[:, tables.end] != 0
+    ends: NDArray[np.bool_] = (tables.accepts == ACCEPT_HERE) | at_end[tables.targets]
+    return ends

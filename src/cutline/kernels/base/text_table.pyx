@@ -4,6 +4,7 @@ Guarded by tests/kernels/test_text_table.py.
 """
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
+from libc.stdint cimport int16_t
 
 from cutline.kernels.base.late import numpy as np
 from cutline.kernels.base.memory import zeroed_numbers
@@ -229,6 +230,122 @@ def replace_in_texts(
             written += 1
         length_of[place] = written - start
     return replaced[:written], new_lengths
+
+
+def texts_that_end(
+    const uint8_t[::1] arena not None, const int64_t[::1] offsets not None, bytes end not None
+):
+    """A byte for each of some texts: 1 if it ends so.
+
+    Args:
+        arena: the texts, joined.
+        offsets: of each in it, and its end.
+    """
+    cdef const uint8_t* wanted = <const uint8_t*> PyBytes_AS_STRING(end)
+    cdef Py_ssize_t n = offsets.shape[0] - 1, n_end = len(end), place, left
+    found = zeroed_numbers("B", n)
+    cdef uint8_t[::1] out = found
+    for place in range(n):
+        if not 0 <= offsets[place] <= offsets[place + 1] <= arena.shape[0]:
+            raise ValueError("there is no text in a place")
+        left = n_end
+        if offsets[place + 1] - offsets[place] >= n_end:
+            while left and arena[offsets[place + 1] - 1 - n_end + left] == wanted[left - 1]:
+                left -= 1
+            out[place] = left == 0
+    return found
+
+
+def replace_ends(
+    const uint8_t[::1] arena not None, const int64_t[::1] offsets not None,
+    const int64_t[::1] places not None, bytes old not None, bytes new not None,
+):
+    """Some of many texts, with `new` for the `old` that they end in.
+
+    Args:
+        arena: all texts, joined.
+        offsets: of each in it, and its end.
+        places: the numbers of texts.
+
+    Returns:
+        The texts, joined, and their lengths: int64.
+
+    >>> import numpy as np
+    >>> replaced, lengths = replace_ends(
+    ...     b"ab.a.a", np.array([0, 3, 5, 6]), np.array([2, 0]), b".", b"!!"
+    ... )
+    >>> replaced, list(lengths)
+    (b'aab!!', [1, 4])
+    """
+    ended = texts_that_end(arena, offsets, old)
+    cdef const uint8_t[::1] has_end = ended
+    cdef Py_ssize_t n = places.shape[0], n_old = len(old), n_new = len(new), at, kept, n_bytes = 0
+    cdef int64_t place
+    lengths = zeroed_numbers("q", n)
+    cdef int64_t[::1] length_of = lengths
+    for at in range(n):
+        place = places[at]
+        if not 0 <= place < has_end.shape[0]:
+            raise ValueError("there is no text in a place")
+        length_of[at] = offsets[place + 1] - offsets[place] + has_end[place] * (n_new - n_old)
+        n_bytes += length_of[at]
+    cdef bytes replaced = PyBytes_FromStringAndSize(NULL, n_bytes)
+    cdef char* out = PyBytes_AS_STRING(replaced)
+    for at in range(n):
+        place = places[at]
+        kept = length_of[at] - has_end[place] * n_new
+        if kept > 0:
+            memcpy(out, &arena[offsets[place]], kept)
+        if has_end[place]:
+            memcpy(out + kept, PyBytes_AS_STRING(new), n_new)
+        out += length_of[at]
+    return replaced, lengths
+
+
+def read_letters(
+    const uint8_t[::1] arena not None, const int64_t[::1] offsets not None,
+    const int64_t[::1] places not None, const int16_t[::1] byte_of not None,
+):
+    """The bytes that the letters of some of many texts stand for.
+
+    Args:
+        arena: all texts, joined, in valid UTF-8 (trusted).
+        offsets: of each in it, and its end.
+        places: the numbers of texts.
+        byte_of: of the letter of each number; -1 for those that stand for none, as all further do.
+
+    Returns:
+        The bytes, joined; how many each text has, int64; and which text is the first with another
+        letter, -1 if all have none.
+    """
+    cdef Py_ssize_t n = places.shape[0], n_letters = byte_of.shape[0], at, width, written = 0
+    cdef Py_ssize_t from_byte, to_byte, start, n_bytes = 0
+    cdef int64_t place
+    cdef uint32_t letter
+    for at in range(n):
+        place = places[at]
+        if not 0 <= place < offsets.shape[0] - 1 or not (
+            0 <= offsets[place] <= offsets[place + 1] <= arena.shape[0]
+        ):
+            raise ValueError("there is no text in a place")
+        n_bytes += offsets[place + 1] - offsets[place]
+    cdef bytes read = PyBytes_FromStringAndSize(NULL, n_bytes)
+    cdef uint8_t* out = <uint8_t*> PyBytes_AS_STRING(read)
+    lengths = zeroed_numbers("q", n)
+    cdef int64_t[::1] length_of = lengths
+    for at in range(n):
+        from_byte, to_byte = offsets[places[at]], offsets[places[at] + 1]
+        start = written
+        while from_byte < to_byte:
+            width = min(char_bytes(arena[from_byte]), to_byte - from_byte)
+            letter = decode_char(&arena[from_byte], width)
+            if letter >= n_letters or byte_of[letter] < 0:
+                return b"", lengths, at
+            out[written] = <uint8_t> byte_of[letter]
+            written += 1
+            from_byte += width
+        length_of[at] = written - start
+    return read[:written], lengths, -1
 
 
 def code_points_of(const uint8_t[::1] utf8 not None):

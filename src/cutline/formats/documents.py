@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 
 import numpy as np
 from numpy.typing import NDArray
@@ -193,18 +194,20 @@ def merged(
         read = read.only(~never)
     by_id = np.argsort(model.ids.numbers[read.places], kind="stable")
     if may_merge_in(model, read, by_id):
-        in_order = read.only(by_id)
-        vocabulary = _ordered(model, in_order)
-        try:
-            check_merges(vocabulary, in_order.places, model)
-        except VocabularyError:
-            pass
-        else:
-            return vocabulary, unreachable
-    in_order = read.only(merge_order(model, read))
-    vocabulary = _ordered(model, in_order)
-    check_merges(vocabulary, in_order.places, model)
-    return vocabulary, unreachable
+        with suppress(VocabularyError):  # another order may do
+            return _checked_order(model, read.only(by_id)), unreachable
+    return _checked_order(model, read.only(merge_order(model, read))), unreachable
+
+
+def _checked_order(model: MergeModel, read: ByteTokens) -> Vocabulary:
+    """Make the vocabulary of tokens that merge in the order in which they are given.
+
+    Raises:
+        VocabularyError: no text would be encoded as the merges do it.
+    """
+    vocabulary = _ordered(model, read)
+    check_merges(vocabulary, read.places, model)
+    return vocabulary
 
 
 def _likely_left_lengths(model: MergeModel, read: ByteTokens) -> NDArray[np.int64]:

@@ -114,9 +114,9 @@ def test_chunks_of_marks_on_one_letter_take_linear_work(family: str, counted: li
         encoding.split("e" + "".join(marks), TOKENS)
         return sum(counted)
 
-    at_2_000 = work(2_000)
-    assert at_2_000 <= 400 * 2_000
-    assert work(6_000) <= 4 * max(at_2_000, 2_000)
+    at_4_000 = work(4_000)
+    assert at_4_000 <= 400 * 4_000
+    assert work(12_000) <= 4 * max(at_4_000, 4_000)
 
 
 @pytest.mark.parametrize("family", ["gpt 2", "qwen 2.5", "not split"])

@@ -194,3 +194,19 @@ def test_what_is_no_tokenizer_is_refused() -> None:
             cutline.Encoding.from_tokenizers(nothing)
         with pytest.raises(TypeError, match="tokenizer must"):
             cutline.wrap(nothing)
+
+
+def test_a_folder_has_the_tokens_that_its_configuration_adds(tmp_path: Path) -> None:
+    (tmp_path / "tokenizer.json").write_bytes((DATA / "word_piece.json").read_bytes())
+    config = {"added_tokens_decoder": {"9999": {"content": "<new>", "normalized": False}}}
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps(config))
+    if hasattr(tokenizers.Tokenizer, "add_tokens"):
+        n_tokens = loaded("word_piece").get_vocab_size()
+        assert cutline.wrap(tmp_path).encode("<new>") == [n_tokens]
+    else:
+        with pytest.raises(cutline.VocabularyError, match=r"has the token '<new>', .* adds none"):
+            cutline.wrap(tmp_path)
+    (tmp_path / "tokenizer_config.json").write_text("{}")
+    assert cutline.wrap(tmp_path).count("The story") == cutline.wrap(loaded("word_piece")).count(
+        "The story"
+    )

@@ -68,7 +68,8 @@ def test_chunks_are_those_found_by_counting(name: str, n_texts: int) -> None:
         for _ in range(2):  # parts that are new, and then known
             check_breaks(rng, encoding, text)
             check_tokens(rng, encoding, text)
-        for chunk in TokenChunker(encoding, 12, rng.choice((0, 5)))(text):
+        # One character may have some thirty tokens, as compatibility characters have.
+        for chunk in TokenChunker(encoding, 40, rng.choice((0, 5)))(text):
             assert chunk.token_count == expected(chunk.text), ascii(chunk.text)
 
 

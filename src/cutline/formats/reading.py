@@ -23,11 +23,7 @@ from cutline.formats.tekken import is_tekken, parse_tekken
 from cutline.formats.tiktoken_file import read_tiktoken
 from cutline.formats.vocab_txt import BESIDE_VOCAB, CONVERT_HINT, VOCAB_NAME, read_vocab_txt
 from cutline.formats.writing import FileFormat, format_by_name
-from cutline.pretrained.added_tokens import (
-    ADDED_NAME,
-    added_beside,
-    with_tokens_beside,
-)
+from cutline.pretrained.added_tokens import ADDED_NAME, added_beside, with_tokens_beside
 from cutline.pretrained.hub import TO_CONVERT, convert_hint
 from cutline.pretrained.side_files import CONFIG_NAME
 from cutline.spec import TokenizerSpec

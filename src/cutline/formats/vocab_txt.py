@@ -9,11 +9,7 @@ from cutline.errors import VocabularyError
 from cutline.formats.bounded import check_count, read_bounded
 from cutline.formats.tokenizer_json import Part, shown
 from cutline.normalizing import SPACE
-from cutline.pretrained.added_tokens import (
-    ADDED_NAME,
-    described_tokens,
-    more_special,
-)
+from cutline.pretrained.added_tokens import ADDED_NAME, described_tokens, more_special
 from cutline.pretrained.side_files import CONFIG_NAME, SideFile
 
 __all__ = [

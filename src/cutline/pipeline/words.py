@@ -64,10 +64,10 @@ class WordPipeline(Pipeline):
         self.added = AddedAmongWords(self, rules)
         raw = CharMap(self._characters, rules.maker)
         plain = CharMap(rules.plain.characters, rules.plain.maker)
-        tables = model_tables(spec.vocabulary, model, rules.meta)
-        self._spells_bytes = tables[-1].get("byte_ids") is not None
-        tables[-1].update(self._options())
-        self.kernel = WordEncoder(raw, plain, *tables)
+        arena, offsets, ids, unk_id, options = model_tables(spec.vocabulary, model, rules.meta)
+        self._spells_bytes = options.get("byte_ids") is not None
+        options |= self._options()
+        self.kernel = WordEncoder(raw, plain, arena, offsets, ids, unk_id, options)
         self.entangled = EntangledTexts(rules, self.kernel)
         self.text_pieces = TextPieces(rules, self.added, self.entangled)
 

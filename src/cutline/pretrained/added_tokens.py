@@ -5,7 +5,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
-from cutline.pretrained.side_files import CONFIG_NAME, SideFile
+from cutline.pretrained.side_files import CONFIG_NAME, ROLES, SideFile
 
 __all__ = [
     "ADDED_NAME",
@@ -25,11 +25,6 @@ ASSIGNED: Final = ...
 """What stands for the id of an added token that no file has: the one that it gets."""
 
 FLAGS: Final = ("special", "normalized", "lstrip", "rstrip", "single_word")
-
-_ROLES: Final = tuple(
-    f"{role}_token" for role in ("bos", "eos", "unk", "sep", "pad", "cls", "mask")
-)
-"""Special tokens that transformers has names for, in the order in which they get ids."""
 
 
 def added_beside(path: Path) -> list[str]:
@@ -76,12 +71,12 @@ def with_tokens_beside(document: Part, path: Path) -> Part:
 def _special_tokens(config: SideFile) -> Iterator[Part]:
     """Yield the special tokens of a configuration, those that have roles first."""
     values = config.values
-    texts = (key for key, value in values.items() if isinstance(value, str) and key not in _ROLES)
-    for key in chain(_ROLES, (key for key in texts if key.endswith("_token"))):
-        value = values.get(key)
+    texts = (key for key, value in values.items() if isinstance(value, str) and key not in ROLES)
+    for key in chain(ROLES, (key for key in texts if key.endswith("_token"))):
+        value: Any = values.get(key)
         if isinstance(value, str):
             yield _special(value)
-        elif value is not None and _is_token(value):
+        elif _is_token(value):
             yield _with_flags(value, has_role=True)
     yield from map(_special, more_special(config))
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from cutline.errors import ChatError, VocabularyError
-from cutline.pretrained.side_files import CONFIG_NAME, SideFile
+from cutline.pretrained.side_files import CONFIG_NAME, ROLES, SideFile
 
 __all__ = ["CHAT_FILES", "ChatFiles", "read_chat_files"]
 
@@ -15,10 +15,6 @@ _MORE: Final = "additional_chat_templates"
 _TOKENS: Final = "special_tokens_map.json"
 
 CHAT_FILES: Final = (CONFIG_NAME, _TEMPLATE, _OF_PROCESSOR, _TOKENS, f"{_MORE}/*.jinja")
-
-_NAMES: Final = tuple(
-    f"{name}_token" for name in ("bos", "eos", "unk", "sep", "pad", "cls", "mask")
-)
 
 
 class ChatFiles(NamedTuple):
@@ -96,7 +92,7 @@ def _templates_of(file: SideFile) -> dict[str, str]:
 def _special_tokens_of(file: SideFile) -> dict[str, str]:
     """Return the special tokens that a file names."""
     tokens: dict[str, str] = {}
-    for name in _NAMES:
+    for name in ROLES:
         token = file.values.get(name)
         if isinstance(token, dict):
             token = token.get("content")

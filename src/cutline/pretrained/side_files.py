@@ -13,6 +13,7 @@ from cutline.errors import VocabularyError, shown
 __all__ = [
     "CONFIG_NAME",
     "MODULES",
+    "ROLES",
     "SIDE_FILES",
     "ModelFacts",
     "SideFile",
@@ -31,6 +32,9 @@ SIDE_FILES: Final = (_SENTENCES, _PROMPTS, CONFIG_NAME, _MODEL)
 
 MODULES: Final = "modules.json"
 """sentence-transformers' list of a model's modules, each in a folder; "" is the model's own."""
+
+ROLES: Final = tuple(f"{role}_token" for role in ("bos", "eos", "unk", "sep", "pad", "cls", "mask"))
+"""Special tokens that transformers has names for, in the order in which they get ids."""
 
 _UNLIMITED: Final = 10**20
 """transformers writes 1e30 for "no limit", and takes every number above this one so."""

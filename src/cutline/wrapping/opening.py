@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from cutline.errors import VocabularyError
-from cutline.pretrained.added_tokens import with_tokens_beside
+from cutline.pretrained.added_tokens import FLAGS, with_tokens_beside
 from cutline.pretrained.hub import TO_CONVERT, convert_hint, fetch, local_path
 from cutline.pretrained.side_files import CONFIG_NAME, ModelFacts, module_of_tokenizer, read_facts
 from cutline.vocabulary.names import need_hub_name
@@ -75,11 +75,8 @@ def _add_tokens_beside(tokenizer: Any, file: Path) -> None:
     from tokenizers import AddedToken
 
     for token in tokens:
-        text, flags = (
-            token["content"],
-            {key: token[key] for key in token.keys() - {"id", "content"}},
-        )
-        tokenizer.add_tokens([AddedToken(text, **flags)])
+        flags = {flag: token[flag] for flag in FLAGS}
+        tokenizer.add_tokens([AddedToken(token["content"], **flags)])
 
 
 def _file_in(folder: Path) -> Path:

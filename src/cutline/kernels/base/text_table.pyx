@@ -153,6 +153,22 @@ def count_characters(const uint8_t[::1] arena not None, const int64_t[::1] lengt
     return counts
 
 
+cdef Py_ssize_t bytes_in(
+    const uint8_t[::1] arena, const int64_t[::1] offsets, const int64_t[::1] places
+) except -1:
+    """How many bytes some of many texts have. A ValueError where there is none in a place."""
+    cdef Py_ssize_t at, n_bytes = 0
+    cdef int64_t place
+    for at in range(places.shape[0]):
+        place = places[at]
+        if not 0 <= place < offsets.shape[0] - 1 or not (
+            0 <= offsets[place] <= offsets[place + 1] <= arena.shape[0]
+        ):
+            raise ValueError("there is no text in a place")
+        n_bytes += offsets[place + 1] - offsets[place]
+    return n_bytes
+
+
 def take_texts(
     const uint8_t[::1] arena not None, const int64_t[::1] offsets not None,
     const int64_t[::1] places not None,
@@ -164,15 +180,8 @@ def take_texts(
         offsets: of each in it, and its end.
         places: the numbers of texts.
     """
-    cdef Py_ssize_t at, n_bytes = 0, n
+    cdef Py_ssize_t at, n, n_bytes = bytes_in(arena, offsets, places)
     cdef int64_t place
-    for at in range(places.shape[0]):
-        place = places[at]
-        if not 0 <= place < offsets.shape[0] - 1 or not (
-            0 <= offsets[place] <= offsets[place + 1] <= arena.shape[0]
-        ):
-            raise ValueError("there is no text in a place")
-        n_bytes += offsets[place + 1] - offsets[place]
     cdef bytes taken = PyBytes_FromStringAndSize(NULL, n_bytes)
     cdef char* out = PyBytes_AS_STRING(taken)
     with nogil:
@@ -319,17 +328,9 @@ def read_letters(
         letter, -1 if all have none.
     """
     cdef Py_ssize_t n = places.shape[0], n_letters = byte_of.shape[0], at, width, written = 0
-    cdef Py_ssize_t from_byte, to_byte, start, n_bytes = 0
-    cdef int64_t place
+    cdef Py_ssize_t from_byte, to_byte, start
     cdef uint32_t letter
-    for at in range(n):
-        place = places[at]
-        if not 0 <= place < offsets.shape[0] - 1 or not (
-            0 <= offsets[place] <= offsets[place + 1] <= arena.shape[0]
-        ):
-            raise ValueError("there is no text in a place")
-        n_bytes += offsets[place + 1] - offsets[place]
-    cdef bytes read = PyBytes_FromStringAndSize(NULL, n_bytes)
+    cdef bytes read = PyBytes_FromStringAndSize(NULL, bytes_in(arena, offsets, places))
     cdef uint8_t* out = <uint8_t*> PyBytes_AS_STRING(read)
     lengths = zeroed_numbers("q", n)
     cdef int64_t[::1] length_of = lengths

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from cutline.errors import VocabularyError
 from cutline.normalizing import SPACE, Step, Strip, normalize, trace
 from cutline.pipeline.pipeline import Pipeline
-from cutline.pipeline.stand_alone import tokens_stand_alone
+from cutline.pipeline.stand_alone import texts_follow, texts_overlap
 from cutline.pipeline.token_search import Found, TokenSearch
 from cutline.pipeline.tokens_of_slices import slices_may_have
 from cutline.spec import AddedToken
@@ -86,26 +86,34 @@ class AddedAmongWords:
         """
         if not self._stand_apart:
             return None
-        spans: list[tuple[int, int]] = []
-        for search in self._ordinary_searches:
-            found = search.find(text)
+        # Where tokens may overlap, those must be known that may hide some: special ones, too.
+        searches = [self._search_raw, self._search_normalized]
+        spans: list[tuple[int, int, bool]] = []
+        for search in searches if self._overlap else self._ordinary_searches:
+            found = search.find(text, apart=self._overlap)
             if found is None or (found and found[0][2].normalized and self._moves_white):
                 return None
-            spans += [(start, end) for start, end, _ in found]
+            spans += [(start, end, token.special) for start, end, token in found]
         spans.sort()
-        if any(end > start for (_, end), (start, _) in pairwise(spans)):
+        if any(end > start for (_, end, _), (start, _, _) in pairwise(spans)):
             return None
-        return np.array(spans, dtype=np.int64).reshape(-1, 2)
+        ordinary = [(start, end) for start, end, is_special in spans if not is_special]
+        return np.array(ordinary, dtype=np.int64).reshape(-1, 2)
 
     @cached_property
     def stand_alone(self) -> bool:
         """Whether they are found whatever is beside them, and a text follows each."""
-        return tokens_stand_alone(self._spec)
+        return texts_follow(self._spec) and not self._overlap
+
+    @cached_property
+    def _overlap(self) -> bool:
+        return texts_overlap(self._spec)
 
     @cached_property
     def _stand_apart(self) -> bool:
+        """Whether a text follows each, and none looks at what is beside it."""
         ordinary = [token for one in self._ordinary for token in one.texts.values()]
-        return self.stand_alone and not any(token.single_word for token in ordinary)
+        return texts_follow(self._spec) and not any(token.single_word for token in ordinary)
 
     @cached_property
     def _moves_white(self) -> bool:

@@ -4,22 +4,26 @@ from cutline.normalizing import normalize
 from cutline.spec import TokenizerSpec
 from cutline.words.splitting import Metaspace
 
-__all__ = ["overlap", "tokens_stand_alone"]
+__all__ = ["overlap", "texts_follow", "texts_overlap"]
 
 
-def tokens_stand_alone(spec: TokenizerSpec) -> bool:
-    """Return whether added tokens are found whatever is beside them, and a text follows each.
+def texts_follow(spec: TokenizerSpec) -> bool:
+    """Return whether what follows an added token is encoded like a text."""
+    if any(token.lstrip or token.rstrip for token in spec.added_tokens):
+        return False
+    return not any(isinstance(one, Metaspace) and one.prepend == "first" for one in spec.splitters)
 
-    But for those for single words: what is beside them decides.
+
+def texts_overlap(spec: TokenizerSpec) -> bool:
+    """Return whether a text may have one added token at a place that is in another one.
+
+    Else each is found wherever its text is, but for those for single words: what is beside them
+    decides.
     """
     tokens = spec.added_tokens
-    if any(token.lstrip or token.rstrip for token in tokens):
-        return False
-    if any(isinstance(one, Metaspace) and one.prepend == "first" for one in spec.splitters):
-        return False  # what follows a token has no prefix
     texts = {token.content for token in tokens}
     texts |= {normalize(token.content, spec.normalizer) for token in tokens if token.normalized}
-    return not overlap(texts - {""})
+    return overlap(texts - {""})
 
 
 def overlap(texts: set[str]) -> bool:

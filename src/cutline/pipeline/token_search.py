@@ -49,15 +49,19 @@ class TokenSearch:
         self._steps = steps
         self._normal = lru_cache(_KNOWN)(partial(normalize, steps=_inner(steps)))
 
-    def find(self, text: str) -> list[Found] | None:
+    def find(self, text: str, *, apart: bool = False) -> list[Found] | None:
         """Find those that start first, of these the longest, whether they count or not.
 
         A token that a slice has is one that all of the text has, at the same place, unless it
         overlaps one that is found.
 
+        Args:
+            text: it.
+            apart: none may overlap another.
+
         Returns:
             The tokens, each of which is all that becomes of the characters of its span. None: it
-            is not known which ones there are.
+            is not known which ones there are, or some overlap that may not.
 
         Cost: linear in the text.
         """
@@ -66,7 +70,7 @@ class TokenSearch:
         if self._kernel is None or NO_CHARACTER in text:
             return None
         kernel, char_map = self._kernel
-        rows = kernel.find(text)
+        rows = kernel.find(text, apart)
         if rows is None or (char_map.is_entangled(text) and self._may_touch(char_map, text, rows)):
             return None
         return [

@@ -21,6 +21,7 @@ from cutline.normalizing import SPACE, Form, Step, Strip, normalize
 from cutline.pipeline.added_among_words import AddedAmongWords
 from cutline.pipeline.changed_runs import ChangedRuns
 from cutline.pipeline.entangled_texts import EntangledTexts
+from cutline.pipeline.idle_strips import without_idle_strips
 from cutline.pipeline.model_tables import checked_model, model_tables
 from cutline.pipeline.pipeline import Pipeline
 from cutline.pipeline.text_pieces import Piece, TextPieces
@@ -47,6 +48,7 @@ class WordPipeline(Pipeline):
         spec: the tokenizer; its model is not BPE.
 
     Attributes:
+        spec: the same, without what strips only white space that is in no word.
         rules: what normalizing and splitting make of each character.
         kernel: encodes words.
         added: finds added tokens.
@@ -58,9 +60,10 @@ class WordPipeline(Pipeline):
     """
 
     def __init__(self, spec: TokenizerSpec) -> None:
-        super().__init__(spec)
         model = checked_model(spec)
         self.rules = rules = CharRules(spec.normalizer, spec.splitters, model)
+        super().__init__(without_idle_strips(spec, rules))
+        self._given = spec
         self.added = AddedAmongWords(self, rules)
         raw = CharMap(self._characters, rules.maker)
         plain = CharMap(rules.plain.characters, rules.plain.maker)
@@ -72,7 +75,16 @@ class WordPipeline(Pipeline):
         self.text_pieces = TextPieces(rules, self.added, self.entangled)
 
     def __reduce__(self) -> tuple[type["WordPipeline"], tuple[TokenizerSpec]]:
-        return WordPipeline, (self.spec,)
+        return WordPipeline, (self._given,)
+
+    @cached_property
+    def _traced_pieces(self) -> TextPieces:
+        """Cuts texts so that what an added token strips is a part of it."""
+        if self._given is self.spec:
+            return self.text_pieces
+        return TextPieces(
+            self.rules, AddedAmongWords(Pipeline(self._given), self.rules), self.entangled
+        )
 
     def _characters(self, block: int) -> tuple[list[str], bytearray]:
         """Return what characters of a block become; what is cut off at the ends is marked.
@@ -258,7 +270,7 @@ class WordPipeline(Pipeline):
                 whole = self.entangled.encode(kept, traces=True)
             return whole[0], whole[1] + cut_off if cut_off else whole[1]
         ids, spans = [np.empty(0, dtype=np.uint32)], [np.empty((0, 2), dtype=np.int64)]
-        for one in self.text_pieces.of(text, allowed, at_start=True):
+        for one in self._traced_pieces.of(text, allowed, at_start=True):
             if one.token is not None:
                 ids.append(np.array([one.token.id], dtype=np.uint32))
                 spans.append(np.array([(one.start, one.end)], dtype=np.int64))

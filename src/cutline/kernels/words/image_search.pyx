@@ -34,6 +34,7 @@ cdef struct Match:
     Py_ssize_t start, end       # characters
     int32_t number
     bint is_whole               # it is all that becomes of these characters
+    Py_ssize_t n_texts          # that start where it does, or in the same image
 
 
 @auto_pickle(False)
@@ -90,17 +91,21 @@ cdef class ImageSearch:
             publish_byte(&self.kinds[number * BLOCK_CHARACTERS + at], kind)
         return 0
 
-    def find(self, str text not None):
+    def find(self, str text not None, bint apart=False):
         """Find them all, as if no characters of the text changed one another.
+
+        Args:
+            text: it.
+            apart: find those that start inside one that is found, too.
 
         Returns:
             int64, shape (3 * matches,): start, end and number of each. None: one is not all that
-            becomes of its characters.
+            becomes of its characters; or overlaps another, if they must be apart.
 
         Cost: linear in the text, for each character of the longest text.
         """
         cdef Characters characters = characters_of(text)
-        cdef Py_ssize_t at = 0, stop, outcome
+        cdef Py_ssize_t at = 0, stop, outcome, done = 0
         cdef uint32_t missing = 0
         cdef Match match
         rows = array("q")
@@ -112,10 +117,11 @@ cdef class ImageSearch:
             if outcome == NEED_BLOCK:
                 self.fill(missing)
             elif outcome != NOT_FOUND:
-                if not match.is_whole:
+                if not match.is_whole or (apart and (match.start < done or match.n_texts > 1)):
                     return None
                 rows.extend((match.start, match.end, match.number))
-                at = match.end
+                done = match.end
+                at = match.start + 1 if apart else done
         return memoryview(rows)
 
     cdef Py_ssize_t next_match(
@@ -141,11 +147,12 @@ cdef class ImageSearch:
     cdef Py_ssize_t match_at(
         self, const Characters* text, Py_ssize_t at, Match* match, uint32_t* missing
     ) noexcept nogil:
-        """The longest match that starts in the image of a character: 0, or a status."""
+        """The longest match that starts first in the image of a character: 0, or a status."""
         cdef uint32_t code_point = char_at(text, at)
         cdef const CharBlock* block
         cdef const Image* image
-        cdef Py_ssize_t place, first, outcome
+        cdef Py_ssize_t place, first, outcome, n_texts = 0
+        cdef Match found
         if known_byte(&self.kinds[code_point]) == 0:
             missing[0] = code_point >> 8
             return NEED_BLOCK
@@ -159,13 +166,16 @@ cdef class ImageSearch:
             if first == NOT_FOUND:
                 first = place
             if self.begins[byte_of(block.images_bytes[image.offset + place])]:
-                outcome = self.match_from(text, at, place, match, missing)
-                if outcome == 0:
+                outcome = self.match_from(text, at, place, &found, missing)
+                if outcome == NEED_BLOCK:
+                    return outcome
+                if outcome == 0 and n_texts == 0:
+                    match[0] = found
                     match.start = at
                     match.is_whole &= place == first
-                if outcome != NOT_FOUND:
-                    return outcome
-        return NOT_FOUND
+                n_texts += found.n_texts
+        match.n_texts = n_texts
+        return 0 if n_texts else NOT_FOUND
 
     cdef Py_ssize_t match_from(
         self, const Characters* text, Py_ssize_t at, Py_ssize_t place, Match* match,
@@ -178,6 +188,7 @@ cdef class ImageSearch:
         cdef const Image* image
         cdef Py_ssize_t outcome = NOT_FOUND, ended = NOT_FOUND
         cdef uint8_t byte
+        match.n_texts = 0
         while at < text.n:
             code_point = char_at(text, at)
             block = <const CharBlock*> published(
@@ -201,6 +212,7 @@ cdef class ImageSearch:
                     match.end = at + 1
                     match.number = self.numbers[node]
                     match.is_whole = True
+                    match.n_texts += 1
                     ended = at
                     outcome = 0
             at += 1

@@ -24,6 +24,7 @@ For models that encode words apart:
     model_tables.py  the tables of a model for the kernel, and what it must have for them
     added_among_words.py  added tokens in a text as it is, and in what becomes of a section
     idle_strips.py   added tokens that strip white space which is in no word
+    standing.py      which of several that may overlap a text has
     entangled_texts.py    texts whose characters change one another, part by part
     text_pieces.py   pieces of other texts for one call of the kernel each
     word_safe_points.py   safe split points

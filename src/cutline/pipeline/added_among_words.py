@@ -6,15 +6,12 @@ Source: docs/words.md, "Added tokens".
 
 from collections.abc import Iterator
 from functools import cached_property
-from itertools import pairwise
-
-import numpy as np
-from numpy.typing import NDArray
 
 from cutline.errors import VocabularyError
 from cutline.normalizing import SPACE, Step, Strip, normalize, trace
 from cutline.pipeline.pipeline import Pipeline
 from cutline.pipeline.stand_alone import texts_follow, texts_overlap
+from cutline.pipeline.standing import NO_TOKENS, Standing, standing_tokens
 from cutline.pipeline.token_search import Found, TokenSearch
 from cutline.pipeline.tokens_of_slices import slices_may_have
 from cutline.spec import AddedToken
@@ -76,29 +73,27 @@ class AddedAmongWords:
         tokens = self._normalized.texts
         return bool(tokens) and slices_may_have(tokens, steps, text, normalized)
 
-    def standing(self, text: str) -> NDArray[np.int64] | None:
-        """Find added tokens, each of which every slice has that has its text; and no other ones.
+    def standing(self, text: str) -> Standing | None:
+        """Find added tokens, and the texts of others that slices may have instead.
 
         What is beside one is encoded like a text.
 
         Returns:
-            Starts and ends: int64, shape (tokens, 2), from left to right. None: this is not so.
+            Those that it has, of which there may be none. None: they are not known like this.
         """
+        if not self._ordinary:
+            return NO_TOKENS
         if not self._stand_apart:
             return None
         # Where tokens may overlap, those must be known that may hide some: special ones, too.
         searches = [self._search_raw, self._search_normalized]
-        spans: list[tuple[int, int, bool]] = []
+        found: list[Found] = []
         for search in searches if self._overlap else self._ordinary_searches:
-            found = search.find(text, apart=self._overlap)
-            if found is None or (found and found[0][2].normalized and self._moves_white):
+            tokens = search.find(text, overlapping=self._overlap)
+            if tokens is None or (tokens and tokens[0][2].normalized and self._moves_white):
                 return None
-            spans += [(start, end, token.special) for start, end, token in found]
-        spans.sort()
-        if any(end > start for (_, end, _), (start, _, _) in pairwise(spans)):
-            return None
-        ordinary = [(start, end) for start, end, is_special in spans if not is_special]
-        return np.array(ordinary, dtype=np.int64).reshape(-1, 2)
+            found += tokens
+        return standing_tokens(found)
 
     @cached_property
     def stand_alone(self) -> bool:

@@ -8,7 +8,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping
 from functools import cached_property, lru_cache, partial
 from math import prod
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,7 @@ __all__ = ["Found", "TokenSearch"]
 Found = tuple[int, int, AddedToken]
 """Where a token starts and ends in a text, and the token."""
 
+_NUMBER: Final = -1  # the key of that of a text, in the trie while it is built
 _KNOWN: Final = 1024  # characters whose normal forms are kept
 _BLANKS_AS_WRITTEN: Final = (Metaspace("never", True, NO_CHARACTER),)
 
@@ -49,7 +50,7 @@ class TokenSearch:
         self._steps = steps
         self._normal = lru_cache(_KNOWN)(partial(normalize, steps=_inner(steps)))
 
-    def find(self, text: str, *, apart: bool = False) -> list[Found] | None:
+    def find(self, text: str, *, overlapping: bool = False) -> list[Found] | None:
         """Find those that start first, of these the longest, whether they count or not.
 
         A token that a slice has is one that all of the text has, at the same place, unless it
@@ -57,11 +58,11 @@ class TokenSearch:
 
         Args:
             text: it.
-            apart: none may overlap another.
+            overlapping: find all that its slices could have, by starts and then by ends.
 
         Returns:
             The tokens, each of which is all that becomes of the characters of its span. None: it
-            is not known which ones there are, or some overlap that may not.
+            is not known which ones there are.
 
         Cost: linear in the text.
         """
@@ -70,7 +71,7 @@ class TokenSearch:
         if self._kernel is None or NO_CHARACTER in text:
             return None
         kernel, char_map = self._kernel
-        rows = kernel.find(text, apart)
+        rows = kernel.find(text, overlapping)
         if rows is None or (char_map.is_entangled(text) and self._may_touch(char_map, text, rows)):
             return None
         return [
@@ -182,22 +183,24 @@ def _most_for_one(step: Step) -> int:
 
 def _trie(
     texts: list[str],
-) -> tuple[NDArray[np.uint8], NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
-    """Return labels, first children, siblings and numbers of the nodes of a trie of texts."""
-    labels, children, siblings, numbers = [0], [-1], [-1], [-1]
-    nodes: dict[tuple[int, int], int] = {}
+) -> tuple[NDArray[np.uint8], NDArray[np.int32], NDArray[np.int32]]:
+    """Return labels, first children and numbers of the nodes of a trie of texts."""
+    root: dict[int, Any] = {}
     for number, text in enumerate(texts):
-        node = 0
+        node = root
         for byte in text.encode():
-            parent, node = node, nodes.setdefault((node, byte), len(labels))
-            if node == len(labels):
-                labels.append(byte)
-                siblings.append(children[parent])
-                children[parent] = node
-                children.append(-1)
-                numbers.append(-1)
-        numbers[node] = number
-    first, next_ones, ends = (
-        np.array(one, dtype=np.int32) for one in (children, siblings, numbers)
+            node = node.setdefault(byte, {})
+        node[_NUMBER] = number
+    labels, children, nodes = [0], [], [root]
+    for node in nodes:  # which grows
+        children.append(len(nodes))
+        below = sorted(node.keys() - {_NUMBER})
+        labels += below
+        nodes += [node[byte] for byte in below]
+    numbers = [node.get(_NUMBER, -1) for node in nodes]
+    children.append(len(nodes))
+    return (
+        np.array(labels, dtype=np.uint8),
+        np.array(children, dtype=np.int32),
+        np.array(numbers, dtype=np.int32),
     )
-    return np.array(labels, dtype=np.uint8), first, next_ones, ends

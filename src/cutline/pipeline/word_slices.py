@@ -22,6 +22,7 @@ from cutline.kernels.words.intervals import WordIntervals
 from cutline.kernels.words.token_intervals import TokenIntervals
 from cutline.pipeline.entangled import EntangledParts
 from cutline.pipeline.slice_counter import SliceCounter
+from cutline.pipeline.standing import Standing
 from cutline.pipeline.words import WordPipeline
 from cutline.text_encoder import TextEncoder
 
@@ -119,19 +120,19 @@ def _gap_for(n: int) -> int:
 
 
 class TokenCounter(WordCounter):
-    """The same where a text has added tokens, each of which all slices have that have its text."""
+    """The same where a text has added tokens, and it is known which ones each slice has."""
 
     @cached_property
-    def _spans(self) -> NDArray[np.int64] | None:
-        """Of these tokens; who knows them already sets them."""
+    def _standing(self) -> Standing | None:
+        """These tokens; who knows them already sets them."""
         return self._pipeline.added.standing(self._text)
 
     def _kernel_with(self, gap: int) -> WordIntervals:
         pipeline, text = self._pipeline, self._text
         parts_of = partial(EntangledParts, pipeline, text)
         kernel = TokenIntervals(pipeline.kernel, text, parts_of, gap=gap)
-        assert self._spans is not None
-        kernel.add_tokens(self._spans, self._counter_of)
+        assert self._standing is not None
+        kernel.add_tokens(*self._standing, self._counter_of)
         return kernel
 
     def _counter_of(self, text: str) -> WordIntervals:
@@ -216,13 +217,13 @@ def intervals(
             f"{encoding.name!r} changes texts before it splits them: slices are counted by code "
             "points only"
         )
-    if not pipeline.added.may_be_in(text):
-        return WordCounter(pipeline, encoding, text)
-    spans = pipeline.added.standing(text)
-    if spans is None:
+    standing = pipeline.added.standing(text)
+    if standing is None and pipeline.added.may_be_in(text):
         return _PartCounter(pipeline, encoding, text)
+    if standing is None or not len(standing.spans):
+        return WordCounter(pipeline, encoding, text)
     counter = TokenCounter(pipeline, encoding, text)
-    counter._spans = spans
+    counter._standing = standing
     return counter
 
 
@@ -257,15 +258,19 @@ def split_at(pipeline: WordPipeline, encoding: TextEncoder, text: str, n: int, s
 def _counter_of_window(
     pipeline: WordPipeline, encoding: TextEncoder, text: str, start: int, stop: int
 ) -> WordCounter | _PartCounter:
-    """Return a counter for a part of a text across whose end no added token of the text lies."""
+    """Return a counter for a part of a text across whose end no added token of the text lies.
+
+    Nor do others that overlap it.
+    """
     if stop >= len(text):
         return intervals(pipeline, encoding, text[start:])
     width, wider = stop - start, text[start : pipeline.added.place_after(text, stop)]
-    if pipeline.added.may_be_in(wider):
-        spans = pipeline.added.standing(wider)
-        if spans is None:
-            return _PartCounter(pipeline, encoding, wider[:width])
-        across = spans[(spans[:, 0] < width) & (spans[:, 1] > width), 0]
+    standing = pipeline.added.standing(wider)
+    if standing is None and pipeline.added.may_be_in(wider):
+        return _PartCounter(pipeline, encoding, wider[:width])
+    if standing is not None:
+        groups = standing.groups
+        across = groups[(groups[:, 0] < width) & (groups[:, 1] > width), 0]
         width = int(across[0]) if len(across) else width
     return intervals(pipeline, encoding, wider[:width])
 

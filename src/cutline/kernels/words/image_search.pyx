@@ -10,7 +10,7 @@ from libc.stdint cimport int32_t
 from libc.stdlib cimport calloc, free
 
 from cutline.kernels.base.characters cimport Characters, Unit, char_at, characters_of
-from cutline.kernels.base.common cimport NOT_FOUND, uint8_t, uint16_t, uint32_t
+from cutline.kernels.base.common cimport NOT_FOUND, uint8_t, uint16_t, uint32_t, uint64_t
 from cutline.kernels.base.signals cimport raise_if_interrupted
 from cutline.kernels.words.char_map cimport BLOCK_CHARACTERS, BLOCKS, CharBlock, CharMap, Image
 from cutline.kernels.words.images cimport BLANK, META
@@ -20,6 +20,7 @@ cdef extern from "native.h":
     uint8_t known_byte "cutline_known_byte"(const uint8_t* place) noexcept nogil
     void acquire "cutline_acquire"() noexcept nogil
     const void* published "cutline_published_address"(const void** place) noexcept nogil
+    int low_bit "cutline_low_bit"(uint64_t word) noexcept nogil
 
 cdef enum:
     NEED_BLOCK = -3
@@ -27,14 +28,21 @@ cdef enum:
     PASSES = 1                  # no text begins in its image
     MAY_BEGIN = 2
     WATCHED = 1 << 20           # characters from one look for signals to the next
-    NO_NODE = -1
+    AT_ONCE = 64
+    SLOTS = 1 << 16
+    MOST_ENDS = 16              # of texts that start at one place, where all are to be found
 
 # A text that was found.
 cdef struct Match:
     Py_ssize_t start, end       # characters
     int32_t number
     bint is_whole               # it is all that becomes of these characters
-    Py_ssize_t n_texts          # that start where it does, or in the same image
+    # Of all texts that start where it does, of which it is the longest:
+    Py_ssize_t n_texts
+    Py_ssize_t ends[MOST_ENDS]  # of these, the first ones
+    int32_t numbers[MOST_ENDS]
+    bint are_whole
+    bint is_alone               # no other one starts in the same image
 
 
 @auto_pickle(False)
@@ -44,34 +52,55 @@ cdef class ImageSearch:
     Args:
         char_map: the images of characters, whose markers but META are no text; META is a blank.
         labels: of a trie of the texts, node by node: a byte of UTF-8 (uint8). Node 0 is the root.
-        children, siblings: its first child, and the next child of its parent (int32); or -1.
+        children: its first child (int32), after which come the others, up to that of the next
+            node: one more than there are nodes.
         numbers: the number of the text that ends there (int32); or -1.
     """
 
     cdef CharMap char_map
     cdef const uint8_t[::1] labels
-    cdef const int32_t[::1] children, siblings, numbers
-    cdef bint begins[256]       # whether a text begins with a byte
+    cdef const int32_t[::1] children, numbers
+    cdef int32_t first[256]     # the child of the root with a byte
+    cdef uint8_t begun[SLOTS]   # whether a text begins with three bytes that have this slot
     cdef uint8_t* kinds         # of each code point
+    cdef uint8_t* bytes         # the one that is all that becomes of it; 0: it is not known, or more
 
     def __cinit__(
         self, CharMap char_map not None, const uint8_t[::1] labels not None,
-        const int32_t[::1] children not None, const int32_t[::1] siblings not None,
-        const int32_t[::1] numbers not None,
+        const int32_t[::1] children not None, const int32_t[::1] numbers not None,
     ):
-        cdef int32_t node = children[0]
+        cdef int32_t node
         self.char_map = char_map
-        self.labels, self.children, self.siblings, self.numbers = labels, children, siblings, numbers
-        while node != NO_NODE:
-            self.begins[labels[node]] = True
-            node = siblings[node]
+        self.labels, self.children, self.numbers = labels, children, numbers
         self.kinds = <uint8_t*> calloc(BLOCKS * BLOCK_CHARACTERS, 1)
-        if self.kinds == NULL:
+        self.bytes = <uint8_t*> calloc(BLOCKS * BLOCK_CHARACTERS, 1)
+        if self.kinds == NULL or self.bytes == NULL:
             raise MemoryError("no memory for what characters begin")
+        for node in range(children[0], children[1]):
+            self.first[labels[node]] = node
+            self.note_begun(node)
         self.fill(0)
 
     def __dealloc__(self):
         free(self.kinds)
+        free(self.bytes)
+
+    cdef void note_begun(self, int32_t first) noexcept nogil:
+        """Note the first three bytes of the texts that begin with one: where they end, any."""
+        cdef uint8_t one = self.labels[first]
+        cdef int32_t second, third
+        cdef int other, last
+        if self.numbers[first] >= 0:
+            for other in range(256):
+                for last in range(256):
+                    self.begun[begun_slot(one, other, last)] = 1
+        for second in range(self.children[first], self.children[first + 1]):
+            other = self.labels[second]
+            if self.numbers[second] >= 0:
+                for last in range(256):
+                    self.begun[begun_slot(one, other, last)] = 1
+            for third in range(self.children[second], self.children[second + 1]):
+                self.begun[begun_slot(one, other, self.labels[third])] = 1
 
     cdef int fill(self, uint32_t number) except -1:
         """Tell what the characters of a block may begin."""
@@ -86,26 +115,31 @@ cdef class ImageSearch:
             image = &block.images[at]
             kind = PASSES
             for place in range(image.offset, image.offset + image.n):
-                if self.begins[byte_of(block.images_bytes[place])]:
+                if self.first[byte_of(block.images_bytes[place])]:
                     kind = MAY_BEGIN
+            if image.n == 1 and block.images_bytes[image.offset] < BLANK:
+                publish_byte(
+                    &self.bytes[number * BLOCK_CHARACTERS + at],
+                    byte_of(block.images_bytes[image.offset]),
+                )
             publish_byte(&self.kinds[number * BLOCK_CHARACTERS + at], kind)
         return 0
 
-    def find(self, str text not None, bint apart=False):
+    def find(self, str text not None, bint overlapping=False):
         """Find them all, as if no characters of the text changed one another.
 
         Args:
             text: it.
-            apart: find those that start inside one that is found, too.
+            overlapping: find those that overlap one that starts before, or are its beginning, too.
 
         Returns:
-            int64, shape (3 * matches,): start, end and number of each. None: one is not all that
-            becomes of its characters; or overlaps another, if they must be apart.
+            int64, shape (3 * matches,): start, end and number of each, by starts and then by ends.
+            None: one is not all that becomes of its characters; or too many start at one place.
 
         Cost: linear in the text, for each character of the longest text.
         """
         cdef Characters characters = characters_of(text)
-        cdef Py_ssize_t at = 0, stop, outcome, done = 0
+        cdef Py_ssize_t at = 0, stop, outcome, one
         cdef uint32_t missing = 0
         cdef Match match
         rows = array("q")
@@ -116,12 +150,17 @@ cdef class ImageSearch:
                 outcome = self.next_match(&characters, &at, stop, &match, &missing)
             if outcome == NEED_BLOCK:
                 self.fill(missing)
+            elif outcome != NOT_FOUND and overlapping:
+                if not match.are_whole or not match.is_alone or match.n_texts > MOST_ENDS:
+                    return None
+                for one in range(match.n_texts):
+                    rows.extend((match.start, match.ends[one], match.numbers[one]))
+                at = match.start + 1
             elif outcome != NOT_FOUND:
-                if not match.is_whole or (apart and (match.start < done or match.n_texts > 1)):
+                if not match.is_whole:
                     return None
                 rows.extend((match.start, match.end, match.number))
-                done = match.end
-                at = match.start + 1 if apart else done
+                at = match.end
         return memoryview(rows)
 
     cdef Py_ssize_t next_match(
@@ -129,20 +168,42 @@ cdef class ImageSearch:
         uint32_t* missing       # out: the block for NEED_BLOCK
     ) noexcept nogil:
         """Find the next one that starts before `stop`: where it does, or a status."""
-        cdef Py_ssize_t outcome
-        while True:
+        cdef Py_ssize_t outcome, n
+        cdef uint64_t left
+        while at[0] < stop:
+            n = min(AT_ONCE, stop - at[0])
             if text.kind == 1:
-                at[0] = pass_units(self.kinds, <const uint8_t*> text.data, at[0], stop)
+                left = self.candidates(<const uint8_t*> text.data + at[0], n, text.n - at[0])
             elif text.kind == 2:
-                at[0] = pass_units(self.kinds, <const uint16_t*> text.data, at[0], stop)
+                left = self.candidates(<const uint16_t*> text.data + at[0], n, text.n - at[0])
             else:
-                at[0] = pass_units(self.kinds, <const uint32_t*> text.data, at[0], stop)
-            if at[0] == stop:
-                return NOT_FOUND
-            outcome = self.match_at(text, at[0], match, missing)
-            if outcome != NOT_FOUND:
-                return outcome
-            at[0] += 1
+                left = self.candidates(<const uint32_t*> text.data + at[0], n, text.n - at[0])
+            while left != 0:
+                outcome = self.match_at(text, at[0] + low_bit(left), match, missing)
+                if outcome != NOT_FOUND:
+                    at[0] += low_bit(left)
+                    return outcome
+                left &= left - 1
+            at[0] += n
+        return NOT_FOUND
+
+    cdef inline uint64_t candidates(
+        self, const Unit* text, Py_ssize_t n, Py_ssize_t readable
+    ) noexcept nogil:
+        """In which of n characters a text may begin, by each and the next two: a bit for each."""
+        cdef uint32_t one, other = known_byte(self.bytes + text[0]), third = 0
+        cdef uint64_t found = 0, is_one
+        cdef Py_ssize_t at
+        if readable > 1:
+            third = known_byte(self.bytes + text[1])
+        for at in range(n):
+            one, other = other, third
+            third = known_byte(self.bytes + text[at + 2]) if at + 2 < readable else 0
+            is_one = (one == 0) | (other == 0) | (third == 0) | known_byte(
+                self.begun + begun_slot(one, other, third)
+            )
+            found |= (is_one & (known_byte(self.kinds + text[at]) != PASSES)) << at
+        return found
 
     cdef Py_ssize_t match_at(
         self, const Characters* text, Py_ssize_t at, Match* match, uint32_t* missing
@@ -151,8 +212,9 @@ cdef class ImageSearch:
         cdef uint32_t code_point = char_at(text, at)
         cdef const CharBlock* block
         cdef const Image* image
-        cdef Py_ssize_t place, first, outcome, n_texts = 0
-        cdef Match found
+        cdef Py_ssize_t place, first, outcome
+        cdef bint is_found = False
+        cdef Match other
         if known_byte(&self.kinds[code_point]) == 0:
             missing[0] = code_point >> 8
             return NEED_BLOCK
@@ -165,17 +227,20 @@ cdef class ImageSearch:
                 continue
             if first == NOT_FOUND:
                 first = place
-            if self.begins[byte_of(block.images_bytes[image.offset + place])]:
-                outcome = self.match_from(text, at, place, &found, missing)
+            if self.first[byte_of(block.images_bytes[image.offset + place])]:
+                outcome = self.match_from(
+                    text, at, place, &other if is_found else match, missing
+                )
                 if outcome == NEED_BLOCK:
                     return outcome
-                if outcome == 0 and n_texts == 0:
-                    match[0] = found
+                if outcome == 0 and is_found:
+                    match.is_alone = False
+                elif outcome == 0:
+                    is_found = match.is_alone = True
                     match.start = at
                     match.is_whole &= place == first
-                n_texts += found.n_texts
-        match.n_texts = n_texts
-        return 0 if n_texts else NOT_FOUND
+                    match.are_whole &= place == first
+        return 0 if is_found else NOT_FOUND
 
     cdef Py_ssize_t match_from(
         self, const Characters* text, Py_ssize_t at, Py_ssize_t place, Match* match,
@@ -189,6 +254,7 @@ cdef class ImageSearch:
         cdef Py_ssize_t outcome = NOT_FOUND, ended = NOT_FOUND
         cdef uint8_t byte
         match.n_texts = 0
+        match.are_whole = True
         while at < text.n:
             code_point = char_at(text, at)
             block = <const CharBlock*> published(
@@ -204,14 +270,17 @@ cdef class ImageSearch:
                 if byte >= BLANK:
                     continue
                 if ended == at:
-                    match.is_whole = False      # there is more of this character
+                    match.is_whole = match.are_whole = False    # there is more of this character
                 node = self.child(node, byte_of(byte))
-                if node == NO_NODE:
+                if node == 0:
                     return outcome
                 if self.numbers[node] >= 0:
                     match.end = at + 1
                     match.number = self.numbers[node]
                     match.is_whole = True
+                    if match.n_texts < MOST_ENDS:
+                        match.ends[match.n_texts] = at + 1
+                        match.numbers[match.n_texts] = self.numbers[node]
                     match.n_texts += 1
                     ended = at
                     outcome = 0
@@ -219,11 +288,15 @@ cdef class ImageSearch:
             place = 0
         return outcome
 
-    cdef int32_t child(self, int32_t node, uint8_t byte) noexcept nogil:
-        node = self.children[node]
-        while node != NO_NODE and self.labels[node] != byte:
-            node = self.siblings[node]
-        return node
+    cdef inline int32_t child(self, int32_t node, uint8_t byte) noexcept nogil:
+        """The child of a node, or 0."""
+        cdef int32_t at
+        if node == 0:
+            return self.first[byte]
+        for at in range(self.children[node], self.children[node + 1]):
+            if self.labels[at] == byte:
+                return at
+        return 0
 
 
 cdef inline uint8_t byte_of(uint8_t byte) noexcept nogil:
@@ -231,15 +304,5 @@ cdef inline uint8_t byte_of(uint8_t byte) noexcept nogil:
     return c" " if byte == META else byte
 
 
-cdef Py_ssize_t pass_units(
-    const uint8_t* kinds, const Unit* text, Py_ssize_t at, Py_ssize_t stop
-) noexcept nogil:
-    """Go on to a character that may begin a text, or is not known; or to `stop`."""
-    while at + 4 <= stop and (
-        known_byte(kinds + text[at]) & known_byte(kinds + text[at + 1])
-        & known_byte(kinds + text[at + 2]) & known_byte(kinds + text[at + 3])
-    ) == PASSES:
-        at += 4
-    while at < stop and known_byte(kinds + text[at]) == PASSES:
-        at += 1
-    return at
+cdef inline uint32_t begun_slot(uint32_t one, uint32_t other, uint32_t third) noexcept nogil:
+    return ((one << 8 | other) * <uint32_t> 0x9E3779B1 + third * <uint32_t> 0x85EBCA77) >> 16

@@ -9,5 +9,9 @@ class TokenIntervals(WordIntervals):
     @property
     def settled(self) -> int: ...
     def add_tokens(
-        self, spans: NDArray[np.int64], counter_of: Callable[[str], WordIntervals]
+        self,
+        texts: NDArray[np.int64],
+        spans: NDArray[np.int64],
+        groups: NDArray[np.int64],
+        counter_of: Callable[[str], WordIntervals],
     ) -> None: ...

@@ -25,7 +25,7 @@ AddedToken = tokenizers.AddedToken
 TOKENS = (
     "<x>", "<Y>", "<b c>", "[e\u0301]", "\u00c9!", "\u4e16", "$$", "<\ufb01>", "\u2581q", "a=", "|",
     "<e\u0302>", "Ab", "\u0130", "#\u1100\u1161", "<z> ", " w", "\U0001f600.", "\u0301", "(c)",
-    "b A", "c)(", "new york", "york",
+    "b A", "c)(", "new york", "york", "k  l",
 )  # fmt: skip
 BESIDE = ("", "", " ", "  ", "a", "e", "\u0301", "\u200b", "\n", "\u0338", "\u1161", ">", "<", ".")
 

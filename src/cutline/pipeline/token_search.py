@@ -24,7 +24,7 @@ from cutline.spec import AddedToken
 from cutline.words.char_rules import CharRules
 from cutline.words.precompiled import Precompiled
 from cutline.words.splitting import Metaspace
-from cutline.words.steps import Collapse
+from cutline.words.steps import Collapse, CollapseWhite
 
 __all__ = ["Found", "TokenSearch"]
 
@@ -98,10 +98,11 @@ class TokenSearch:
             rules = CharRules(_inner(self._steps), _BLANKS_AS_WRITTEN, None)
         except (VocabularyError, PatternError):
             return None
-        has_runs = rules.collapses or any(isinstance(step, Collapse) for step in self._steps)
+        runs = [step for step in self._steps if isinstance(step, Collapse | CollapseWhite)]
+        blanks = set(SPACE).union(*(run.new for run in runs if isinstance(run, Collapse)))
         written = "".join(self._texts)
-        if NO_CHARACTER in written or (has_runs and not set(SPACE).isdisjoint(written)):
-            return None  # a blank of it may be a run
+        if NO_CHARACTER in written or (runs and not blanks.isdisjoint(written)):
+            return None  # a blank of it may be a run, or what is written for one
         char_map = CharMap(rules.characters, rules.maker)
         return ImageSearch(char_map, *_trie(self._texts)), char_map
 

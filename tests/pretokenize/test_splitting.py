@@ -214,6 +214,13 @@ def test_counts_of_prefixes_of_a_run_are_all_known() -> None:
     assert prefix_counts(far, encoding, b" " * 5_000, 9_999) is None
 
 
+@pytest.mark.parametrize("behavior", BEHAVIORS)
+def test_prefixes_of_patterns_without_an_automaton_are_not_known(behavior: Behavior) -> None:
+    encoding = encoding_of(with_bytes(()), None)
+    splittings = [Splitting(from_oniguruma_for_search(r"\b"), behavior)]
+    assert prefix_counts(splittings, encoding, b"ab c", 9) is None
+
+
 def test_any_number_of_splittings() -> None:
     """More than one kernel call takes; and patterns without automata between."""
     one = Splitting(from_oniguruma_for_search("(?<=a)b"), "isolated")

@@ -709,3 +709,25 @@ def test_what_is_not_expressed_exactly_is_refused(name: str, tmp_path: Path) -> 
     with pytest.raises((VocabularyError, PatternError), match=message) as caught:
         cutline.load(path)
     assert str(path) in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("steps", "scheme", "named"),
+    [
+        (["Nmt"], "first", "Nmt can remove"),
+        (["NFKD", "StripAccents"], "first", "StripAccents can remove"),
+        ([" {2,}", "NFKC"], "never", "Replace of runs of blanks by '▁'"),
+    ],
+)
+def test_what_is_refused_is_named_as_in_the_file(steps: list[str], scheme: str, named: str) -> None:
+    norm = tokenizers.normalizers
+    tokenizer = tokenizers.Tokenizer(tokenizers.models.Unigram([("<unk>", 0.0)], 0))
+    tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.Metaspace(prepend_scheme=scheme)
+    tokenizer.normalizer = norm.Sequence(
+        [
+            norm.Replace(tokenizers.Regex(step), "▁") if " " in step else getattr(norm, step)()
+            for step in steps
+        ]
+    )
+    with pytest.raises((VocabularyError, PatternError), match=named):
+        cutline.Encoding.from_tokenizers(tokenizer)

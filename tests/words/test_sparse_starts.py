@@ -86,3 +86,27 @@ def test_long_texts_of_one_kind(kind: str, tmp_path: Path) -> None:
             assert sparse.cut_all(n) == dense.cut_all(n)
         for start in (0, 1, 500, len(text) - 3):
             assert sparse.count(start, len(text)) == encoding.count(text[start:])
+
+
+@pytest.mark.parametrize("gap", [0, 32])
+@pytest.mark.parametrize("kind", ["WordPiece", "Unigram"])
+def test_starts_before_and_after_long_words_are_found(kind: str, gap: int, tmp_path: Path) -> None:
+    """Words without starts inside are passed by ranks: a scan of each took time with its square."""
+    rng = random.Random(1)
+    _, encoding = both(kind, "xlm-r" if kind == "Unigram" else "bert uncased", rng, tmp_path)
+    pipeline = encoding._pipeline
+    kernel = pipeline.kernel  # type: ignore[union-attr]
+    for _ in range(12):
+        lengths = rng.choices([0, 1, 63, 64, 65, 511, 512, 575, 576, 577, 640, 2_000, 5_000], k=4)
+        text = " b ".join("a" * length for length in lengths)
+        intervals = WordIntervals(kernel, text, partial(EntangledParts, pipeline, text), gap=gap)
+        following = -1
+        for at in range(len(text), -1, -1):
+            found = intervals.start_from(at)
+            assert found in (at, following), (lengths, at)
+            following = found
+        for _ in range(60):
+            start, end = sorted(rng.choices(range(len(text) + 1), k=2))
+            assert intervals.count(start, end) == encoding.count(text[start:end]), (lengths, start)
+    n = 2_000_000  # with scans, Unigram takes minutes for some times as many
+    assert encoding.split("a" * n, 256, 32)[-1].end_index == n

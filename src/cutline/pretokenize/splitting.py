@@ -129,6 +129,8 @@ def prefix_counts(
 
     Cost: linear in the text; of each splitting, like reading it a few times.
     """
+    if not all(has_automaton(one.pat_str) for one in splittings):
+        return None
     groups = _grouped(tuple(map(_isolating, splittings)))
     if len(groups) != 1 or not groups[0][0]:
         return None

@@ -20,7 +20,7 @@ from cutline.words.first_word import keeps_start
 from cutline.words.neighbours import LEFT, NO_CHARACTER, RIGHT, flagger, vanishes_next
 from cutline.words.precompiled import Precompiled
 from cutline.words.splitting import Metaspace, SplitClass, Splitter, WhitespaceSplit
-from cutline.words.steps import Collapse, CollapseWhite, removes_accents
+from cutline.words.steps import Collapse, CollapseWhite, part_of_file, removes_accents
 
 __all__ = ["META", "CharRules", "Image"]
 
@@ -368,7 +368,8 @@ def _check_first(space: Metaspace, steps: tuple[Step, ...]) -> None:
     """Refuse steps after which the first word may not be at the start of the text any more."""
     for step in steps:
         if not keeps_start(step):
-            why = f"{step!r} can remove the first character of a text, and then there is no prefix"
+            why = f"{part_of_file(step)} can remove the first character of a text"
+            why += ", and then there is no prefix"
             raise _refused(space, why, kind=PatternError)
 
 
@@ -478,4 +479,4 @@ def _each(step: Step, texts: list[str], together: str) -> list[str]:
 def _refused(
     part: object, why: str, kind: type[VocabularyError | PatternError] = VocabularyError
 ) -> VocabularyError | PatternError:
-    return kind(f"{part!r} cannot be done exactly here: {why}; {_HINT}")
+    return kind(f"{part_of_file(part)} cannot be done exactly here: {why}; {_HINT}")

@@ -17,6 +17,7 @@ __all__ = [
     "CollapseWhite",
     "Kind",
     "ReplaceEach",
+    "part_of_file",
     "removes_accents",
 ]
 
@@ -166,3 +167,15 @@ class CollapseWhite:
     def acts_alone(text: str) -> bool:
         """Return whether all white space is blanks: then it does what `Collapse` does."""
         return _OTHER_WHITE.search(text) is None
+
+
+def part_of_file(step: object) -> str:
+    """Return how a tokenizer's file names a part, for messages."""
+    match step:
+        case Collapse():
+            return f"Replace of runs of blanks by {step.new!r}"
+        case CollapseWhite():
+            return "Replace of runs of white space by a blank"
+        case ByCharacter():
+            return {"accents": "StripAccents", "nmt": "Nmt"}.get(step.kind, "BertNormalizer")
+    return repr(step)

@@ -57,18 +57,37 @@ cdef inline void add_ready_start(Starts* starts, Py_ssize_t at, int64_t tokens) 
 
 cdef inline Py_ssize_t next_start(const Starts* starts, Py_ssize_t at) noexcept nogil:
     """The first start from `at` on, or NOT_FOUND."""
-    cdef Py_ssize_t place = at >> 6, last = starts.n >> 6
+    cdef Py_ssize_t place = at >> 6, near = min(place + NEAR_WORDS, starts.n >> 6)
     cdef uint64_t word = starts.bits[place] >> (at & 63) << (at & 63)
     while word == 0:
         place += 1
-        if place > last:
-            return NOT_FOUND
+        if place > near:
+            return far_start(starts, place)
         word = starts.bits[place]
     return (place << 6) + low_bit(word)
 
 
+cdef inline Py_ssize_t far_start(const Starts* starts, Py_ssize_t place) noexcept nogil:
+    """The first start in a word of bits or after it, or NOT_FOUND: in a long word there is none."""
+    if place > starts.n >> 6 or starts.ranks[place] >= starts.count:
+        return NOT_FOUND
+    return start_of_rank(starts, starts.ranks[place], place << 6)
+
+
 cdef inline Py_ssize_t last_start(const Starts* starts, Py_ssize_t at) noexcept nogil:
     """The last start up to `at`, at least one of which there is."""
+    cdef Py_ssize_t place = at >> 6, near = place - NEAR_WORDS
+    cdef uint64_t word = starts.bits[place] << (63 - (at & 63)) >> (63 - (at & 63))
+    while word == 0:
+        if place <= near:
+            return start_of_rank(starts, starts.ranks[place] - 1, 0)
+        place -= 1
+        word = starts.bits[place]
+    return (place << 6) + top_bit(word)
+
+
+cdef inline Py_ssize_t last_unranked_start(const Starts* starts, Py_ssize_t at) noexcept nogil:
+    """The same while starts are added."""
     cdef Py_ssize_t place = at >> 6
     cdef uint64_t word = starts.bits[place] << (63 - (at & 63)) >> (63 - (at & 63))
     while word == 0:

@@ -25,7 +25,8 @@ from cutline.kernels.words.reader cimport (
 from cutline.kernels.words.run_counts cimport count_changed, count_closed_runs, count_new_runs
 from cutline.kernels.words.separators cimport closed_run, ends_closed, ends_word, is_separator
 from cutline.kernels.words.starts cimport (
-    Starts, add_ready_start, add_start, begins_entangled, has_entangled, have_room, last_start, next_start, popcount, tokens_before,
+    Starts, add_ready_start, add_start, begins_entangled, has_entangled, have_room,
+    last_start, last_unranked_start, next_start, popcount, tokens_before,
 )
 from cutline.kernels.words.stretches cimport ANY_LENGTH, count_stretch, count_words
 from cutline.kernels.words.unigram cimport Joints, best_path
@@ -369,7 +370,7 @@ cdef class TextStarts:
         stop = self.next_closed(state, state.reader.at, stop)
         if n > 0 and words.firsts[n - 1] > last and self.is_start(state, n - 1):
             stop = words.firsts[n - 1]
-        last = last_start(&self.starts, last)
+        last = last_unranked_start(&self.starts, last)
         self.total = self.starts.sums[self.starts.count - 1]
         outcome = self.add_words(state, last, stop, NULL)
         return outcome if outcome < 0 else stop

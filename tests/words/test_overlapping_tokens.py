@@ -26,7 +26,7 @@ def drawn(kind: str, seed: int) -> Iterator[tuple[Any, cutline.Encoding, str]]:
     """Yield texts full of tokens of few letters, unless the tokenizer is refused."""
     rng = random.Random(f"{kind} {seed}")
     tokenizer = tokenizer_of(kind, rng.choice(list(CONFIGURATIONS)), rng)
-    letters = rng.choice(("ab", "abc", "ab ", "ab\u00e9", "a b"))
+    letters = rng.choice(("ab", "abc", "ab ", "ab\u00e9", "a b", "a  b", "ab\n"))
     texts = {"".join(rng.choices(letters, k=rng.choice((1, 2, 2, 3, 4, 5)))) for _ in range(4)}
     texts = {one for one in texts if one.strip()}
     strips, mixed, normalized = rng.random() < 0.3, rng.random() < 0.15, rng.random() < 0.5
@@ -79,6 +79,22 @@ def test_slices_and_cuts(kind: str, n_tokenizers: int) -> None:
             if isinstance(counter, WordCounter):
                 check_breaks(rng, encoding, text)
     assert n_known > n_tokenizers
+
+
+def test_an_end_in_a_group_may_fit_where_its_token_does_not() -> None:
+    """Two tokens become one as the text goes on, and then one token is several words."""
+    pieces = ["<unk>", *"xyabcdz", "xya"]
+    model = tokenizers.models.Unigram([(one, -1.0) for one in pieces], 0)
+    tokenizer = tokenizers.Tokenizer(model)
+    tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.WhitespaceSplit()
+    tokenizer.add_tokens(["ab c dz", "b c d"])
+    encoding = cutline.Encoding.from_tokenizers(tokenizer)
+    text = "xyab c dz"
+    assert tokenizer.encode(text).tokens == ["x", "y", "ab c dz"]
+    assert tokenizer.encode(text[:8]).tokens == ["xya", "b c d"]
+    counter = encoding.intervals(text)
+    assert type(counter) is TokenCounter
+    assert counter.split_at(0, 2) == encoding.split_at(text, 2) == 8
 
 
 @pytest.mark.parametrize("most", ["_MOST", "_LONGEST"])

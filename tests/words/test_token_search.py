@@ -6,7 +6,7 @@ What `tokenizers` makes of each slice is the oracle.
 import pickle
 import random
 from collections.abc import Iterator
-from itertools import combinations
+from itertools import combinations, product
 from typing import Any
 
 import pytest
@@ -204,6 +204,27 @@ def test_a_window_does_not_end_inside_a_token(kind: str, normalized: bool) -> No
             ends = range(len(text), 0, -1)
             longest = next(end for end in ends if encoding.count(text[:end]) <= n)
             assert encoding.split_at(text, n) == longest
+
+
+@pytest.mark.parametrize("normalized", [False, True])
+@pytest.mark.parametrize(
+    "name", ["xlm-r", "rembert", "t5", "deberta, of transformers 5", "bert cased"]
+)
+def test_a_window_does_not_end_in_the_blanks_of_a_token(name: str, normalized: bool) -> None:
+    """In normalized text a token with a blank is there, too, where a text has many blanks."""
+    tokenizer = tokenizer_of("Unigram", name, random.Random(3))
+    tokenizer.add_tokens([AddedToken("new york", normalized=normalized)])
+    encoding = cutline.Encoding.from_tokenizers(tokenizer)
+    for before, n_blanks in product(("", " ", "a b ", " " * 20), (1, 2, 255, 300, 700)):
+        text = before + "new" + " " * n_blanks + "york a b c new york"
+        counts = [
+            len(tokenizer.encode(text[:end], add_special_tokens=False).ids)
+            for end in range(len(text) + 1)
+        ]
+        assert encoding.count(text) == counts[-1]
+        for n in range(5):
+            longest = max(end for end, tokens in enumerate(counts) if tokens <= n)
+            assert encoding.split_at(text, n) == longest, (before, n_blanks, n)
 
 
 @pytest.mark.parametrize("kind", ["WordPiece", "Unigram"])

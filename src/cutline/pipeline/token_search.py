@@ -86,7 +86,8 @@ class TokenSearch:
     def place_after(self, text: str, place: int) -> int:
         """Return a place before which each token ends that begins before another place.
 
-        What becomes of one is made of so many characters at most, but for those that vanish.
+        What becomes of one is made of so many characters at most, but for those that vanish, and
+        for blanks of a run that becomes one.
         """
         most = self.longest * prod(map(_most_for_one, self._steps))
         return self._pass(text, place, len(text), most) or len(text)
@@ -98,13 +99,17 @@ class TokenSearch:
             rules = CharRules(_inner(self._steps), _BLANKS_AS_WRITTEN, None)
         except (VocabularyError, PatternError):
             return None
-        runs = [step for step in self._steps if isinstance(step, Collapse | CollapseWhite)]
-        blanks = set(SPACE).union(*(run.new for run in runs if isinstance(run, Collapse)))
+        new = (step.new for step in self._steps if isinstance(step, Collapse))
         written = "".join(self._texts)
-        if NO_CHARACTER in written or (runs and not blanks.isdisjoint(written)):
+        may_be_run = self._has_runs and not set(SPACE).union(*new).isdisjoint(written)
+        if NO_CHARACTER in written or may_be_run:
             return None  # a blank of it may be a run, or what is written for one
         char_map = CharMap(rules.characters, rules.maker)
         return ImageSearch(char_map, *_trie(self._texts)), char_map
+
+    @cached_property
+    def _has_runs(self) -> bool:
+        return any(isinstance(step, Collapse | CollapseWhite) for step in self._steps)
 
     # Characters that change one another
 
@@ -147,11 +152,16 @@ class TokenSearch:
     def _pass(self, text: str, at: int, stop: int, n: int) -> int | None:
         """Return the place behind n characters that do not vanish; None: it is beyond `stop`.
 
-        Backward, if `stop` is before the place.
+        Backward, if `stop` is before the place. Of a run that becomes one, the first one counts.
         """
         step = 1 if stop >= at else -1
+        in_run = False
         for place in range(at, stop, step):
-            n -= self._normal(text[place if step > 0 else place - 1]) != ""
+            made = self._normal(text[place if step > 0 else place - 1])
+            if made:
+                is_blank = self._has_runs and made.isspace()
+                n -= not (is_blank and in_run)
+                in_run = is_blank
             if n == 0:
                 return place + step
         return None

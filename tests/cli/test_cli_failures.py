@@ -102,6 +102,8 @@ def test_errors_replace_reads_invalid_utf8(invoke: Invoke) -> None:
         ("--encoding o200k", "o200k_base"),
         ("--model gpt-4p", "gpt-4"),
         ("--encoding gpt-4o", "'gpt-4o' is a model, whose encoding is found by --model gpt-4o"),
+        ("--encoding nothing-near", "take a name that `cutline encodings` lists, a tokenizer's"),
+        ("--model nothing-near", "take a name that `cutline encodings` lists, a tokenizer's"),
         ("--model o200k_base", "pass --encoding o200k_base"),
         ("--model BAAI/bge-m3", "pass --encoding BAAI/bge-m3"),
         ("--encoding gpt2 --model gpt-4", "--encoding and --model exclude each other"),

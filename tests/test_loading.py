@@ -405,6 +405,15 @@ def test_a_pointer_of_git_lfs_is_named(name: str, tmp_path: Path) -> None:
         cutline.load(tmp_path / name)
 
 
+@pytest.mark.parametrize(
+    "name", ["tokenizer.json", "a.model", "a.gguf", "a.tiktoken", "vocab.txt", "a.cutline", "a"]
+)
+def test_an_empty_file_is_named(name: str, tmp_path: Path) -> None:
+    (tmp_path / name).touch()
+    with pytest.raises(VocabularyError, match=rf"{name} is empty: was it downloaded in full\?"):
+        cutline.load(tmp_path / name)
+
+
 @pytest.mark.parametrize("name", ["tokenizer.json", "tokenizer.json.gz", "a.tiktoken.gz"])
 def test_a_packed_file_is_told_to_be_unpacked(name: str, tmp_path: Path) -> None:
     (tmp_path / name).write_bytes(gzip.compress(b"{}"))

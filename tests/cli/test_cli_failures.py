@@ -2,6 +2,7 @@
 
 import gzip
 import os
+import re
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -173,3 +174,12 @@ def test_every_command_has_help_with_examples(invoke: Invoke, name: str) -> None
         result = invoke(name, flag)
         assert (result.exit_code, result.stderr) == (0, "")
         assert f"cutline {name}" in result.stdout.partition("Examples:")[2]
+
+
+@pytest.mark.parametrize("name", [*COMMANDS, "eval", "pack", "train", "truncate", "verify", "view"])
+def test_help_names_no_option_that_the_command_lacks(invoke: Invoke, name: str) -> None:
+    text = re.sub(r"-\n +", "-", invoke(name, "--help").stdout)
+    option = re.compile(r"--[a-z][a-z\d-]*")
+    own = option.findall(" ".join(re.findall(r"^  (-.*?)(?:  |$)", text, re.MULTILINE)))
+    assert "--help" in own
+    assert {*option.findall(text)} <= {*own}

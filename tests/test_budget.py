@@ -132,7 +132,7 @@ def test_a_word_over_budget_is_cut_between_clusters_and_a_cluster_between_charac
 
 
 def test_truncating_refuses_what_it_cannot_do() -> None:
-    with pytest.raises(BudgetError, match="use a shorter one, or marker=''"):
+    with pytest.raises(BudgetError, match="use a shorter one, or an empty one"):
         truncate("one two three", 0)
     assert truncate("one two three", 0, marker="") == ""
     assert truncate("", 0) == ""

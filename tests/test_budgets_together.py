@@ -102,7 +102,7 @@ def test_a_marker_over_another_limit_is_named_with_it() -> None:
         truncate("one two three", 8, also_fits={"bytes": 2})
     assert str(caught.value) == (
         "the marker '…' alone has 3 bytes, more than the 2 of also_fits: use a shorter one, or "
-        "marker=''"
+        "an empty one"
     )
     assert truncate("one two three", 8, marker="", also_fits={"gpt2": 0}) == ""
 

@@ -180,5 +180,5 @@ def test_a_copy_is_independent_and_has_what_is_held_back() -> None:
 def test_arrays_that_are_no_list_of_ids_are_named(wrong: Any) -> None:
     enc = cutline.get_encoding("gpt2")
     for decode in enc.decode_stream().feed, enc.decode:
-        with pytest.raises(TypeError, match="which are integers, got ndarray: "):
+        with pytest.raises(TypeError, match=r"which are integers, got (ndarray: |\S+ at place 0$)"):
             decode(wrong)

@@ -6,10 +6,12 @@ import errno
 import functools
 import gzip
 import json
+import os
 import pickle
 import random
 from base64 import b64encode
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -403,6 +405,26 @@ def test_a_pointer_of_git_lfs_is_named(name: str, tmp_path: Path) -> None:
     (tmp_path / name).write_text(text)
     with pytest.raises(VocabularyError, match=rf"{name} is a pointer of Git LFS to the file, not"):
         cutline.load(tmp_path / name)
+
+
+@pytest.mark.parametrize(
+    "name", ["tokenizer.json", "a.model", "a.gguf", "a.tiktoken", "vocab.txt", "a.cutline", "a"]
+)
+def test_an_empty_file_is_named(name: str, tmp_path: Path) -> None:
+    (tmp_path / name).touch()
+    with pytest.raises(VocabularyError, match=rf"{name} is empty: was it downloaded in full\?"):
+        cutline.load(tmp_path / name)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs POSIX files")
+def test_a_file_may_come_from_a_pipe(tmp_path: Path) -> None:
+    cutline.get_encoding("gpt2").save(tmp_path / "a.json")
+    content = (tmp_path / "a.json").read_bytes()
+    os.mkfifo(tmp_path / "b.json")
+    with ThreadPoolExecutor(1) as pool:
+        written = pool.submit((tmp_path / "b.json").write_bytes, content)
+        assert cutline.load(tmp_path / "b.json").count("wood glue") == 2
+        assert written.result() == len(content)
 
 
 @pytest.mark.parametrize("name", ["tokenizer.json", "tokenizer.json.gz", "a.tiktoken.gz"])

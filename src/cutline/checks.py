@@ -93,7 +93,10 @@ def need_no_table(things: object, name: str) -> None:
         names = [*things] if isinstance(first, Iterable) and not isinstance(first, str) else None
     if isinstance(names, Iterable):
         kind = type(things).__name__
-        raise TypeError(f"{name} must be one column of the {kind}, which has {shown([*names])}")
+        rows = "; or its rows, by to_dict('records') or to_pylist()" if name == "chunks" else ""
+        raise TypeError(
+            f"{name} must be one column of the {kind}, which has {shown([*names])}{rows}"
+        )
 
 
 def text_ends(texts: list[str]) -> memoryview:

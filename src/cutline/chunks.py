@@ -204,7 +204,8 @@ def model_size(encoding: Any, asked: str, *, sent: bool = False) -> int:
     if limit is None:
         raise ValueError(
             f"{asked} needs the model's limit, and that of {_name_of(encoding)} is not "
-            "known: load it by cutline.from_pretrained or from its folder, or pass a number"
+            "known: name the model, or its folder with the file that says it, such as "
+            "tokenizer_config.json, as the encoding; or pass a number"
         )
     if sent:
         return limit

@@ -284,7 +284,9 @@ def _no_ids(error: TypeError, tokens: object) -> TypeError:
     elif hasattr(tokens, "__index__") and not getattr(tokens, "ndim", 0):  # an array has it, too
         got = "one integer: put it into a list"
     elif isinstance(tokens, Iterable):
-        got = f"{shown_type(tokens)}: {error}"
+        wrong = ((at, one) for at, one in enumerate(tokens) if not hasattr(one, "__index__"))
+        at, one = next(wrong, (None, None))
+        got = f"{shown_type(tokens)}: {error}" if at is None else f"{shown(one)} at place {at}"
     else:
         got = shown_type(tokens)
     return TypeError(f"tokens must be an iterable of token ids, which are integers, got {got}")

@@ -236,6 +236,7 @@ def forget_parsers(monkeypatch: pytest.MonkeyPatch) -> None:
     ("value", "message"),
     [
         ("gpt3=4", "no encoding is named 'gpt3'; did you mean 'gpt2'?"),
+        ("gpt-4o=4", "'gpt-4o' is a model, whose encoding is found by --also-fits o200k_base"),
         ("gpt2", "'gpt2' must be NAME=N with an N of 1 or more, such as cl100k_base=500"),
         ("bytes=0", "'bytes=0' must be NAME=N"),
         ("=4", "'=4' must be NAME=N"),

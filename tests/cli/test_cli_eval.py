@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 import cutline
 from cutline.evaluation import compare, read_questions, sample_documents, sample_questions
 from tests.cli.conftest import Invoke
+from tests.cli.test_cli_chunkers import forget_parsers
 
 TEXTS = {
     "a.md": "# Saws\n\nA saw cuts wöod. Oil it 𓀀.\n\n- One.\n- Two.\n",
@@ -120,3 +122,13 @@ def test_what_is_wrong_is_said(
     assert result.exit_code == code
     assert message in result.stderr
     assert result.stdout == ""
+
+
+def test_a_document_whose_parser_is_missing_is_named(
+    invoke: Invoke, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "pyromark", None)
+    forget_parsers(monkeypatch)
+    result = invoke("eval", "--by", "text", "--chunk-size", "16", "docs")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "pip install 'cutline[markdown]'; that is what 'docs/a.md' is read with" in result.stderr

@@ -2,6 +2,7 @@
 
 import gzip
 import os
+import re
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -102,6 +103,8 @@ def test_errors_replace_reads_invalid_utf8(invoke: Invoke) -> None:
         ("--encoding o200k", "o200k_base"),
         ("--model gpt-4p", "gpt-4"),
         ("--encoding gpt-4o", "'gpt-4o' is a model, whose encoding is found by --model gpt-4o"),
+        ("--encoding nothing-near", "take a name that `cutline encodings` lists, a tokenizer's"),
+        ("--model nothing-near", "take a name that `cutline encodings` lists, a tokenizer's"),
         ("--model o200k_base", "pass --encoding o200k_base"),
         ("--model BAAI/bge-m3", "pass --encoding BAAI/bge-m3"),
         ("--encoding gpt2 --model gpt-4", "--encoding and --model exclude each other"),
@@ -171,3 +174,12 @@ def test_every_command_has_help_with_examples(invoke: Invoke, name: str) -> None
         result = invoke(name, flag)
         assert (result.exit_code, result.stderr) == (0, "")
         assert f"cutline {name}" in result.stdout.partition("Examples:")[2]
+
+
+@pytest.mark.parametrize("name", [*COMMANDS, "eval", "pack", "train", "truncate", "verify", "view"])
+def test_help_names_no_option_that_the_command_lacks(invoke: Invoke, name: str) -> None:
+    text = re.sub(r"-\n +", "-", invoke(name, "--help").stdout)
+    option = re.compile(r"--[a-z][a-z\d-]*")
+    own = option.findall(" ".join(re.findall(r"^  (-.*?)(?:  |$)", text, re.MULTILINE)))
+    assert "--help" in own
+    assert {*option.findall(text)} <= {*own}

@@ -33,7 +33,10 @@ def test_the_command_cuts_to_what_the_model_reads(by: str, folder: Path, invoke:
 
 def test_the_command_says_why_there_is_no_size(folder: Path, invoke: Invoke) -> None:
     for arguments, said in (
-        (("--chunk-size", "model"), "--chunk-size 'model' needs the model's limit"),
+        (
+            ("--chunk-size", "model"),
+            "folder with the file that says it, such as tokenizer_config.json",
+        ),
         (("--chunk-size", "all"), "'all' is not a valid integer range"),
         (("--chunk-size", "0"), "0 is not in the range x>=1"),
         (

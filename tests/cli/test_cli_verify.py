@@ -92,8 +92,16 @@ def test_a_file_that_is_gone_is_named_and_the_others_are_checked(
     Path("docs/a.txt").unlink()
     result = invoke("verify", "--chunk-size", "16", stdin=rows)
     assert result.exit_code == 1
-    assert result.stderr == "cutline: docs/a.txt: no such file or directory\n"
+    said = result.stderr.splitlines()
+    assert said[0] == "cutline: docs/a.txt: no such file or directory"
     assert result.stdout.partition(":")[0] == "docs/b.md"
+    Path("docs/b.md").unlink()
+    result = invoke("verify", "--chunk-size", "16", stdin=rows)
+    assert [line.partition(" ")[2][:9] for line in result.stderr.splitlines()] == [
+        "docs/a.tx", "files are", "docs/b.md",
+    ]  # fmt: skip
+    assert said[1] in result.stderr
+    assert "in the folder in which `cutline chunk` ran, or pass --source" in said[1]
 
 
 def test_a_file_without_rows_is_named(invoke: Invoke, tmp_path: Path) -> None:
@@ -102,6 +110,8 @@ def test_a_file_without_rows_is_named(invoke: Invoke, tmp_path: Path) -> None:
     assert (result.exit_code, result.stdout) == (1, "")
     said = f"cutline: {tmp_path / 'a.md'}: its name is that of no file with rows: JSON Lines end"
     assert result.stderr.startswith(said)
+    result = invoke("verify", "--chunk-size", "9", tmp_path / "b.md")
+    assert result.stderr == f"cutline: {tmp_path / 'b.md'}: no such file or directory\n"
 
 
 ROWS: list[dict[str, object]] = [

@@ -183,7 +183,8 @@ def _name(name: str) -> str:
         close = get_close_matches(name_there, known, 5)
         hint = f"close to it: {', '.join(map(repr, close))}; " if close else ""
         raise ValueError(
-            f"no language {shown(name)}: {hint}cutline.code_languages() lists all {len(known)}"
+            f"no language {shown(name)}: {hint}cutline.code_languages(), or `cutline languages`, "
+            f"lists all {len(known)}"
         )
     return name_there
 

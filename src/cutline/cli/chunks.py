@@ -57,8 +57,8 @@ Results = Iterable[tuple[str, Found]]
     "--carry",
     metavar="NAME",
     multiple=True,
-    help="With --column: of the other columns, only this one is in the metadata, and those of "
-    "--template. May be repeated.",
+    help="With --column: of the other columns, which are all in the metadata, only this one, and "
+    "those of --template. May be repeated.",
 )
 @finds_files
 @reads_text

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 
 DEFAULT_ENCODING = "o200k_base"
 _SAVE_HINT = "load it in Python, and save it as .cutline"
+_OTHERS = (
+    "--encoding and --also-fits take a name that `cutline encodings` lists, a tokenizer's file or "
+    "folder, or a model of the Hugging Face Hub by its name with a slash"
+)
 UNITS = ("bytes", "characters")
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -203,8 +207,8 @@ def choose_encoding(
     # Imported here: `cutline --help` should not wait for the encoder.
     import cutline
     from cutline.vocabulary import PACKAGED_ENCODINGS
-    from cutline.vocabulary.models import encoding_of_model
-    from cutline.vocabulary.names import is_like_path
+    from cutline.vocabulary.models import MODEL_TO_ENCODING
+    from cutline.vocabulary.names import is_like_path, near_names
 
     if model is None:
         name = DEFAULT_ENCODING if encoding_name is None else encoding_name
@@ -216,10 +220,7 @@ def choose_encoding(
                 return _load(name, hint)
             if "/" in name:
                 return _from_hub(name, hint)
-            problem = str(error)
-            if encoding_of_model(name) is not None and hint == "--encoding":
-                problem = f"{name!r} is a model, whose encoding is found by --model {name}"
-            raise click.BadParameter(problem, param_hint=hint) from error
+            raise click.BadParameter(_unknown(name, hint, error), param_hint=hint) from error
     if encoding_name is not None:
         raise click.UsageError("--encoding and --model exclude each other: give one of them")
     try:
@@ -228,7 +229,22 @@ def choose_encoding(
         problem = str(error)
         if model in PACKAGED_ENCODINGS or is_like_path(model) or "/" in model:
             problem = f"{model!r} is not a model of OpenAI's: pass --encoding {model}"
+        elif near_names(model, MODEL_TO_ENCODING) is None:
+            problem = f"{model!r} is not a model of OpenAI's: {_OTHERS}"
         raise click.BadParameter(problem, param_hint="--model") from error
+
+
+def _unknown(name: str, hint: str, error: Exception) -> str:
+    """Return what to do about a name of no encoding, by options; `error` speaks of Python."""
+    from cutline.vocabulary.models import encoding_of_model
+    from cutline.vocabulary.names import near_model, near_names
+
+    if (found := encoding_of_model(name)) is not None:
+        otherwise = f"--model {name}" if hint == "--encoding" else f"{hint} {found}"
+        return f"{name!r} is a model, whose encoding is found by {otherwise}"
+    if near_model(name) or near_names(name, _encoding_names()):
+        return str(error)
+    return f"no encoding is named {name!r}: {_OTHERS}"
 
 
 def _from_hub(name: str, hint: str) -> "Encoding":

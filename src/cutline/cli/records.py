@@ -33,7 +33,7 @@ column_option = click.option(
     "--column",
     metavar="NAME",
     help="Read JSON Lines or Parquet, of which this column has the text: each row is a document "
-    "of its own, and its other columns are in the metadata.",
+    "of its own.",
 )
 
 

@@ -34,7 +34,7 @@ sent_options: Final = [
         "pattern",
         metavar="TEXT",
         help="What is sent for a chunk, such as 'passage: {headings}\\n\\n{text}', with {index} "
-        "and {file}, and with --column the row's other columns: it has at most --chunk-size "
+        "and {file}, and of rows their other columns: it has at most --chunk-size "
         "tokens, special tokens included.",
     ),
     click.option("--prefix", metavar="TEXT", help="The same: TEXT before each chunk."),

@@ -12,7 +12,7 @@ import click
 from cutline.cli.commands import command, run
 from cutline.cli.cutting import chunk_size_of, size_for
 from cutline.cli.decoding import InputError, TextReader, reads_text
-from cutline.cli.failure import message_of
+from cutline.cli.failure import Notes, message_of
 from cutline.cli.inputs import Watch, shown_name
 from cutline.cli.options import PATH, also_fits, encoding_choice, input_output
 from cutline.cli.records import Rows, column_option
@@ -31,6 +31,10 @@ Reports = Iterator[tuple[str, "Report"]]
 Given = list[dict[str, Any]]
 Checked = Iterator[tuple[str, bool]]  # what is written, and whether it is good
 
+_FROM_THERE = (
+    "files are found by the names that rows give them: run `cutline verify` in the folder in which "
+    "`cutline chunk` ran, or pass --source"
+)
 _NO_CHUNKS: tuple[int | None, Iterator[dict[str, Any]]] = (None, iter(()))
 
 
@@ -108,6 +112,7 @@ def verify(
         raise click.UsageError("--sizes is for chunks without --overlap and --strip")
     budget = chunk_size and size_for(encoding, chunk_size, sent=template is not None)
     is_right = True
+    notes = Notes()
 
     def check(text: str, given: Given, place: str, template: "Template | None") -> Reports:
         options: dict[str, Any] = {
@@ -157,6 +162,8 @@ def verify(
                 yield from check_file(file, of_file, watch)
             except (OSError, CutlineError) as error:
                 watch.fail(f"{shown_name(str(file))}: {message_of(error)}")
+                if isinstance(error, FileNotFoundError) and not source:
+                    notes.add(_FROM_THERE)
 
     def write(results: Iterable[tuple[str, Checked]]) -> Iterator[str]:
         nonlocal is_right

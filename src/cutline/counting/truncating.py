@@ -186,7 +186,7 @@ def _check_marker(marker: str, limits: Sequence[Framed]) -> None:
                 has, budget = unit_of(measure), f"the {most} of also_fits"
             raise BudgetError(
                 f"the marker {marker!r} alone has {tokens} {has}, more than {budget}: use a "
-                "shorter one, or marker=''"
+                "shorter one, or an empty one"
             )
 
 

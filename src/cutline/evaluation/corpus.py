@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cutline.checks import plain_text
+from cutline.errors import shown
 from cutline.evaluation.questions import Question, documents_of, questions_of
 from cutline.evaluation.scoring import Span, union
 from cutline.evaluation.units import units_of
@@ -102,7 +103,14 @@ class Corpus:
         texts: defaultdict[str, list[str]] = defaultdict(list)
         for name, text in self.documents.items():
             at = self.starts[name]
-            for kind, found in units_of(name, text).items():
+            try:
+                units = units_of(name, text)
+            except ImportError as error:
+                error.add_note(
+                    f"that is what {shown(name)} is read with: install it, or leave it out"
+                )
+                raise
+            for kind, found in units.items():
                 spans[kind] += [(start + at, end + at) for start, end in found]
                 texts[kind] += [text[start:end] for start, end in found]
         return {

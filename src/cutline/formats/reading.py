@@ -85,6 +85,9 @@ def read(
     if start.startswith(_PACKED):
         raise VocabularyError(f"{path} is packed: unpack it first")
     file_format = _format_of(path, start)
+    # Of a pipe no start is read; and a vocabulary of bytes has an empty merges.txt.
+    if not start and path.is_file() and file_format != "vocab.json":
+        raise VocabularyError(f"{path} is empty: was it downloaded in full?")
     holds_all = file_format in ("cutline", "tokenizer.json", "sentencepiece", "gguf", VOCAB_NAME)
     if holds_all and not (isinstance(pat_str, EllipsisType) and special_tokens is None):
         raise TypeError(

@@ -101,5 +101,5 @@ def shorten(
     tokens = counting.count(marker)
     raise BudgetError(
         f"the marker {marker!r} alone has {tokens} token{'s' * (tokens != 1)}, more than "
-        f"max_tokens={max_tokens}: use a shorter one, or marker=''"
+        f"max_tokens={max_tokens}: use a shorter one, or an empty one"
     )

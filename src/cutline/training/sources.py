@@ -375,6 +375,7 @@ def rows_of(reader: FileReader, column: str) -> JsonRows | ParquetRows:
     if reader.kind in _JSON_SUFFIXES:
         return JsonRows(reader, column)
     if reader.kind not in _PARQUET_SUFFIXES:
+        reader.path.stat()  # first, that it is there
         raise SourceError(
             f"{reader.path}: its name is that of no file with rows: JSON Lines end in .jsonl, "
             "Parquet in .parquet"

@@ -44,6 +44,18 @@ def test_files_are_packed_in_their_order(
     assert result.stdout == packed.text
 
 
+def test_an_empty_file_that_fits_does_not_hide_that_nothing_else_does(
+    invoke: Invoke, tmp_path: Path
+) -> None:
+    large, empty = tmp_path / "large.txt", tmp_path / "empty.txt"
+    large.write_text("a b c d e f", encoding="utf-8")
+    empty.touch()
+    for files in ([large], [large, empty]):
+        result = invoke("pack", "-n", "3", *files)
+        assert "no text fits --max-tokens 3" in result.stderr
+    assert invoke("pack", "-n", "3", empty).stderr == ""
+
+
 def test_rows_have_priorities_of_their_own(invoke: Invoke) -> None:
     items = [Item(TEXTS[0]), Item(TEXTS[1], min_tokens=4), Item(TEXTS[2], 1, overhead_tokens=2)]
     rows = [

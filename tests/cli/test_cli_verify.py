@@ -39,6 +39,7 @@ def test_what_chunk_writes_is_right(invoke: Invoke, folder: Path, form: str, opt
     smaller = invoke("verify", "--chunk-size", "12", *options.split(), out)
     assert smaller.exit_code == 1
     assert "over budget" in smaller.stdout
+    assert smaller.stderr == "cutline: findings in 2 of 2 texts\n"
 
 
 @pytest.mark.parametrize("form", ["jsonl", "parquet"])

@@ -122,6 +122,8 @@ def chunk_size_of(ctx: click.Context, param: click.Parameter, value: str) -> "Ch
     """Convert what --chunk-size got: a number of tokens, or "model"."""
     if value == "model":
         return "model"
+    if not value.strip().lstrip("+-").isdecimal():
+        raise click.BadParameter(f"{value!r} is neither a number of tokens nor `model`", ctx, param)
     size: int = click.IntRange(min=1)(value, param, ctx)
     return size
 

@@ -113,7 +113,7 @@ def pack(
             for line, (name, _) in zip(lines, named, strict=True):
                 click.echo(f"{line}  {shown_name(name)}", err=True)
             click.echo(total, err=True)
-        elif named and all(item.status == "dropped" for item in packed.items):
+        elif not packed.text and any(item.status == "dropped" for item in packed.items):
             hint = "; with --min-tokens they are truncated" if min_tokens is None else ""
             click.echo(f"cutline: no text fits --max-tokens {max_tokens}{hint}", err=True)
         yield packed.text

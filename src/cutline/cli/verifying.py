@@ -111,7 +111,7 @@ def verify(
     if sizes and (overlap or strip):
         raise click.UsageError("--sizes is for chunks without --overlap and --strip")
     budget = chunk_size and size_for(encoding, chunk_size, sent=template is not None)
-    is_right = True
+    n_texts = n_bad = 0
     notes = Notes()
 
     def check(text: str, given: Given, place: str, template: "Template | None") -> Reports:
@@ -166,14 +166,16 @@ def verify(
                     notes.add(_FROM_THERE)
 
     def write(results: Iterable[tuple[str, Checked]]) -> Iterator[str]:
-        nonlocal is_right
+        nonlocal n_texts, n_bad
         for _, checked in results:
             for text, is_exact in checked:
-                is_right = is_right and is_exact
+                n_texts, n_bad = n_texts + 1, n_bad + (not is_exact)
                 yield f"{text}\n"
+        if n_bad and n_texts > 1:
+            click.echo(f"cutline: findings in {n_bad} of {n_texts} texts", err=True)
 
     run(files, output, work=None, write=write, stream=stream)
-    if not is_right:
+    if n_bad:
         raise click.exceptions.Exit(1)
 
 

@@ -37,7 +37,7 @@ def test_the_command_says_why_there_is_no_size(folder: Path, invoke: Invoke) -> 
             ("--chunk-size", "model"),
             "folder with the file that says it, such as tokenizer_config.json",
         ),
-        (("--chunk-size", "all"), "'all' is not a valid integer range"),
+        (("--chunk-size", "all"), "'all' is neither a number of tokens nor `model`"),
         (("--chunk-size", "0"), "0 is not in the range x>=1"),
         (
             ("-e", folder, "--chunk-size", "model", "--overlap", "22"),

@@ -109,7 +109,7 @@ def test_commands_of_the_readme_count_and_cut(run: Path) -> None:
 
 def test_set_up_is_two_commands_the_main_job_and_the_tests() -> None:
     main_job, tests = blocks("sh")[0].splitlines()
-    assert re.search(r"pip install \. && \S*cutline chunk .*README\.md$", main_job)
+    assert re.search(r"pip install '\.\[markdown\]' && \S*cutline chunk .*README\.md$", main_job)
     assert re.search(r"pip install '\.\[test\]' && \S*pytest -n auto$", tests)
     assert README.index("```sh") < README.index("\n## ")
 

@@ -104,7 +104,7 @@ def test_notebooks_are_markdown_for_every_chunker(invoke: Invoke, folder: Path) 
         ("--sample --questions questions.jsonl", 2, "--sample has its own documents"),
         ("--by text,words docs", 2, "'words' is not one of 'auto', 'token', 'text'"),
         ("--chunk-size 128,0 docs", 2, "0 is not in the range x>=1"),
-        ("--chunk-size 128,,256 docs", 2, "'' is not a valid integer"),
+        ("--chunk-size 128,,256 docs", 2, "'' is neither a number of tokens nor `model`"),
         ("--overlap 8 --chunk-size 16,8 docs", 2, "--overlap 8 must be smaller than"),
         ("--questions gone.jsonl docs", 1, "cutline: gone.jsonl: no such file or directory"),
         ("--questions questions.jsonl docs/b.txt", 1, "there is no document 'docs/a.md'"),

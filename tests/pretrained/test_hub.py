@@ -344,7 +344,9 @@ def test_a_limit_is_not_taken_from_files_of_which_one_may_be_missing(hub: Hub) -
         huggingface_hub.hf_hub_download(NAME, file)
     found = cutline.from_pretrained(NAME, local_files_only=True)
     assert (found.max_tokens, found.prompts) == (None, {})
-    with pytest.raises(ValueError, match="that of 'someone/small-model' is not known: load it by"):
+    with pytest.raises(
+        ValueError, match="that of 'someone/small-model' is not known: name the model"
+    ):
         cutline.TextChunker(found, "model")
     assert cutline.from_pretrained(NAME).max_tokens == 256
     assert cutline.from_pretrained(NAME, local_files_only=True).max_tokens == 256

@@ -18,6 +18,7 @@ import pytest
 
 import cutline
 from tests.texts import NAMED_TEXTS
+from tests.words.tokenizers_of import ids_of
 
 tokenizers = pytest.importorskip("tokenizers")
 pytest.importorskip("transformers")
@@ -39,6 +40,7 @@ PARTS = (
 )
 
 
+@cache
 def classes() -> dict[str, Any]:
     """Return them by name, but for those that cannot be imported here."""
     from transformers import models
@@ -112,12 +114,8 @@ def made_of(one: Any) -> Iterator[Any]:
 
 def counted(tokenizer: Any, text: str) -> int | None:
     """Count tokens; None where `tokenizers` panics."""
-    try:
-        return len(tokenizer.encode(text, add_special_tokens=False).ids)
-    except BaseException as error:
-        if type(error).__name__ != "PanicException":
-            raise
-        return None
+    ids = ids_of(tokenizer, text)
+    return None if ids is None else len(ids)
 
 
 @pytest.mark.parametrize("name", classes())

@@ -13,7 +13,7 @@ from cutline.pipeline.word_slices import TokenCounter, WordCounter
 from tests.conftest import short_or_long
 from tests.words.configurations import CONFIGURATIONS
 from tests.words.test_overlaps import check_breaks, check_tokens
-from tests.words.test_token_search import ids_of
+from tests.words.test_token_search import check_slices
 from tests.words.tokenizers_of import tokenizer_of
 
 tokenizers = pytest.importorskip("tokenizers", reason="the oracle of these tests")
@@ -58,22 +58,9 @@ def test_slices_and_cuts(kind: str, n_tokenizers: int) -> None:
     n_known = 0
     for seed in range(n_tokenizers):
         for tokenizer, encoding, text in drawn(kind, seed):
-            counter, unknown = encoding.intervals(text), set[int]()
+            counter = encoding.intervals(text)
             n_known += type(counter) is TokenCounter
-            counts: dict[tuple[int, int], int] = {}
-            for start, end in combinations(range(len(text) + 1), 2):
-                if (ids := ids_of(tokenizer, text[start:end])) is None:
-                    unknown.add(start)
-                    continue
-                counts[start, end] = len(ids)
-                assert counter.count(start, end) == len(ids), (seed, text, start, end)
-            for start in set(range(len(text))) - unknown:
-                for n in (0, 1, 2, 3, 4, 6, 9):
-                    ends = range(len(text), start, -1)
-                    fits = next((end for end in ends if counts[start, end] <= n), start)
-                    assert counter.split_at(start, n) == fits, (seed, text, start, n)
-                    if start == 0:
-                        assert encoding.split_at(text, n) == fits, (seed, text, n)
+            check_slices(tokenizer, encoding, text, (0, 1, 2, 3, 4, 6, 9))
             rng = random.Random(seed)
             check_tokens(rng, encoding, text)
             if isinstance(counter, WordCounter):

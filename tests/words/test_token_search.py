@@ -17,7 +17,7 @@ from cutline.pipeline.word_slices import TokenCounter, WordCounter
 from tests.conftest import short_or_long
 from tests.words.test_encoding import CASES, random_text
 from tests.words.test_overlaps import check_breaks, check_tokens
-from tests.words.tokenizers_of import tokenizer_of
+from tests.words.tokenizers_of import ids_of, tokenizer_of
 
 tokenizers = pytest.importorskip("tokenizers", reason="the oracle of these tests")
 AddedToken = tokenizers.AddedToken
@@ -45,17 +45,6 @@ def some_tokens(rng: random.Random) -> list[Any]:
     ]
 
 
-def ids_of(tokenizer: Any, text: str) -> list[int] | None:
-    """Encode a text; None where `tokenizers` panics, at blanks that two tokens strip."""
-    try:
-        ids: list[int] = tokenizer.encode(text, add_special_tokens=False).ids
-    except BaseException as error:
-        if type(error).__name__ != "PanicException":
-            raise
-        return None
-    return ids
-
-
 def text_with(rng: random.Random, tokens: list[Any], n: int) -> str:
     parts = []
     for _ in range(rng.randint(1, n)):
@@ -81,6 +70,26 @@ def with_tokens(
         yield tokenizer, tokens, encoding
 
 
+def check_slices(
+    tokenizer: Any, encoding: cutline.Encoding, text: str, budgets: tuple[int, ...]
+) -> None:
+    """Compare the counts of all slices, and all cuts from places with which no slice panics."""
+    counter, unknown = encoding.intervals(text), set[int]()
+    counts: dict[tuple[int, int], int] = {}
+    for start, end in combinations(range(len(text) + 1), 2):
+        if (ids := ids_of(tokenizer, text[start:end])) is None:
+            unknown.add(start)
+            continue
+        counts[start, end] = len(ids)
+        assert counter.count(start, end) == len(ids), (text, start, end)
+    for start, n in product(set(range(len(text))) - unknown, budgets):
+        ends = range(len(text), start, -1)
+        fits = next((end for end in ends if counts[start, end] <= n), start)
+        assert counter.split_at(start, n) == fits, (text, start, n)
+        if start == 0:
+            assert encoding.split_at(text, n) == fits, (text, n)
+
+
 @short_or_long("n_texts", 1, 6)
 @pytest.mark.parametrize(("kind", "name"), CASES)
 def test_texts_and_slices(kind: str, name: str, n_texts: int) -> None:
@@ -92,18 +101,7 @@ def test_texts_and_slices(kind: str, name: str, n_texts: int) -> None:
                 continue
             assert encoding.encode_ordinary(text) == ids, (tokens, text)
             assert encoding.count(text) == len(ids), (tokens, text)
-            counter, counts, unknown = encoding.intervals(text), {}, set[int]()
-            for start, end in combinations(range(len(text) + 1), 2):
-                if (ids := ids_of(tokenizer, text[start:end])) is None:
-                    unknown.add(start)
-                    continue
-                assert counter.count(start, end) == len(ids), (tokens, text, start, end)
-                counts[start, end] = len(ids)
-            for start in set(range(len(text))) - unknown:
-                for n in (0, 1, 2, 3, 5, 8):
-                    ends = range(len(text), start, -1)
-                    fits = next((end for end in ends if counts[start, end] <= n), start)
-                    assert counter.split_at(start, n) == fits, (tokens, text, start, n)
+            check_slices(tokenizer, encoding, text, (0, 1, 2, 3, 5, 8))
 
 
 @short_or_long("n_texts", 1, 6)

@@ -61,3 +61,14 @@ def both(kind: str, name: str, rng: random.Random, folder: Path) -> tuple[Any, c
     path = folder / "tokenizer.json"
     path.write_text(tokenizer_of(kind, name, rng).to_str(), encoding="utf-8")
     return tokenizers.Tokenizer.from_file(str(path)), cutline.load(path)
+
+
+def ids_of(tokenizer: Any, text: str) -> list[int] | None:
+    """Encode a text; None where `tokenizers` panics, at blanks that two tokens strip."""
+    try:
+        ids: list[int] = tokenizer.encode(text, add_special_tokens=False).ids
+    except BaseException as error:
+        if type(error).__name__ != "PanicException":
+            raise
+        return None
+    return ids

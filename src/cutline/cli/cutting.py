@@ -122,8 +122,11 @@ def chunk_size_of(ctx: click.Context, param: click.Parameter, value: str) -> "Ch
     """Convert what --chunk-size got: a number of tokens, or "model"."""
     if value == "model":
         return "model"
-    if not value.strip().lstrip("+-").isdecimal():
-        raise click.BadParameter(f"{value!r} is neither a number of tokens nor `model`", ctx, param)
+    try:
+        int(value)
+    except ValueError:
+        why = f"{value!r} is neither a number of tokens nor `model`"
+        raise click.BadParameter(why, ctx, param) from None
     size: int = click.IntRange(min=1)(value, param, ctx)
     return size
 

@@ -200,6 +200,8 @@ cdef class TokenIntervals(WordIntervals):
         if fitted.is_one:
             return self.longest_to(state, fitted.head, fitted.end - 1, fitted.left)
         end = self.last_among(state, &fitted)
+        if end < 0:
+            return end
         floor = max(fitted.start, fitted.head.asked)
         while end > floor:
             tokens = self.count_from(state, head, end)

@@ -9,7 +9,7 @@ import pytest
 
 from cutline.formats.stages import make_steps
 from cutline.formats.tokenizer_json import flat
-from cutline.formats.word_json import make_splitters
+from cutline.formats.word_json import done_by_metaspace, make_splitters
 from cutline.words.char_rules import CharRules
 from tests.words.charsmaps import charsmap
 
@@ -21,6 +21,14 @@ BERT = pre.BertPreTokenizer()
 SPLIT = pre.WhitespaceSplit()
 META = pre.Metaspace()
 RUNS = norm.Replace(tokenizers.Regex(" {2,}"), " ")
+WHOLE = pre.Metaspace(split=False)
+OF_NO_CLASS = (
+    norm.Replace(tokenizers.Regex(r"\A +| +\z"), ""),
+    RUNS,
+    norm.Replace(" ", "\u2581"),
+    norm.Replace(tokenizers.Regex("\\A\u2581"), "\u2581\u2581"),
+)
+"""As transformers 5 converts a sentencepiece model whose class it is not told."""
 
 SMALL_MAP = {
     "e\u0301": "\u00e9",
@@ -148,6 +156,20 @@ CONFIGURATIONS: dict[str, Callable[[], tuple[Any, Any]]] = {
         META,
     ),
     "deberta": lambda: (steps(norm.Strip(), small_map(), RUNS), META),
+    "runs inside words": lambda: (steps(small_map(), RUNS), WHOLE),
+    "runs and the end inside words": lambda: (
+        steps(norm.NFC(), norm.Strip(left=False, right=True), replaced(" {2,}", "\u2581")),
+        pre.Metaspace(prepend_scheme="never", split=False),
+    ),
+    "stripped, inside words": lambda: (steps(odd_map(), norm.Strip(), RUNS), WHOLE),
+    "white space and stripped, inside words": lambda: (
+        steps(norm.NFKC(), norm.Lowercase(), replaced(r"\s+", " "), norm.Strip()),
+        WHOLE,
+    ),
+    "sentencepiece, of no class": lambda: (steps(small_map(), *OF_NO_CLASS), WHOLE),
+    "sentencepiece, of no class, as it is": lambda: (steps(*OF_NO_CLASS), WHOLE),
+    "sentencepiece, of no class, with all blanks": lambda: (steps(*OF_NO_CLASS[2:]), WHOLE),
+    "blanks stripped, at white space": lambda: (steps(odd_map(), *OF_NO_CLASS[:2]), META),
     "deberta, with white space in words": lambda: (
         steps(norm.Strip(), odd_map(), RUNS),
         META,
@@ -291,13 +313,11 @@ def rules_of(normalizer: Any, splitter: Any) -> CharRules:
         tok.normalizer = normalizer
     tok.pre_tokenizer = splitter
     document = json.loads(tok.to_str())
-    return CharRules(
-        make_steps([*flat(document["normalizer"], "normalizers", "it", "normalizer")], "it"),
-        make_splitters(
-            [*flat(document["pre_tokenizer"], "pretokenizers", "it", "pre_tokenizer")], "it"
-        ),
-        None,
-    )
+    before = [*flat(document["normalizer"], "normalizers", "it", "normalizer")]
+    splitters = [*flat(document["pre_tokenizer"], "pretokenizers", "it", "pre_tokenizer")]
+    before, leads_all = done_by_metaspace(before, splitters, [])
+    splits = make_splitters(splitters, "it", leads_all=leads_all)
+    return CharRules(make_steps(before, "it"), splits, None)
 
 
 def words_of(normalizer: Any, splitter: Any) -> Callable[[str], list[str]]:

@@ -44,6 +44,8 @@ def stretches(rules: CharRules, text: str) -> Iterator[tuple[str, bool]]:
             before, after = found[k - 1].text[-1:], found[k].text[:1]
             if not (before and before in MARKERS) and not (after and after in MARKERS):
                 continue
+            if rules.maker.joins:
+                continue  # the marker of a run ends no word
         yield text[start:k], any(touched[start:k])
         start = k
 
@@ -55,8 +57,8 @@ def images_in(rules: CharRules, text: str) -> Iterator[Image]:
             for step in rules.char_steps:
                 part = step.apply(part)
             strip = rules.last_strip
-            part = part.lstrip(SPACE) if strip.left and place == 0 else part
-            part = part.rstrip(SPACE) if strip.right and place == len(parts) - 1 else part
+            part = part.lstrip(strip.white) if strip.left and place == 0 else part
+            part = part.rstrip(strip.white) if strip.right and place == len(parts) - 1 else part
             yield from (image(rules.plain, character) for character in part)
         else:
             yield from (image(rules, character) for character in part)
@@ -78,10 +80,15 @@ def words(rules: CharRules, text: str) -> list[str]:
         written = re.sub(rb"(?:\xfe\xe2\x96\x81)+(?=\xfe\xe2\x96\x81)", b"", written)
     if rules.strips_end:
         written = re.sub(rb"(?:\xfe\xe2\x96\x81)+\xff*\Z", b"", written)
+    begins_blank = written.startswith(RUN)
+    if rules.maker.joins:
+        written = written.replace(b"\xfe", b"")
     found = [word.decode() for word in re.split(rb"[\xfe\xff]", written) if word]
     if not rules.prefix:
         return found
     space = rules._metaspace
     assert space is not None
     meta = space.replacement
+    if space.leads_all:
+        return found if begins_blank else [f"{meta}{word}" for word in found]
     return [word if word.startswith(meta) else f"{meta}{word}" for word in found]

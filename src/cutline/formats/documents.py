@@ -33,6 +33,7 @@ from cutline.formats.tokenizer_json import (
 )
 from cutline.formats.word_ends import with_blanks
 from cutline.formats.word_json import (
+    done_by_metaspace,
     is_word_model,
     make_splitters,
     read_word_model,
@@ -60,8 +61,10 @@ def spec_of(document: Part, name: str, source: str) -> TokenizerSpec:
     _check_texts(document, source)
     if is_word_model(document):
         before, splitters = parts_before_model(document, source)
+        added = document.get("added_tokens") or []
+        before, leads_all = done_by_metaspace(before, splitters, added)
         steps = make_steps(before, source)
-        splits = make_splitters(splitters, source, is_newer=is_newer(document))
+        splits = make_splitters(splitters, source, is_newer=is_newer(document), leads_all=leads_all)
         spec = read_word_model(document, name, source, steps, splits)
         return checked(spec, source, is_done=is_newer(document))
     parsed = parse_tokenizer_json(document, source)

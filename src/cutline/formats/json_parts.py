@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from cutline.errors import UnsupportedPatternError, VocabularyError
 from cutline.formats.stages import read_pattern
-from cutline.formats.word_json import BEHAVIORS
+from cutline.formats.word_json import BEHAVIORS, DROP_BLANK, FROM_BYTES, FUSE, LEADING
 from cutline.normalizing import Form, Lower, NewerForm, Prepend, Replace, Step, Strip, StripBlanks
 from cutline.pretokenize.oniguruma import to_oniguruma
 from cutline.spec import TokenizerSpec
@@ -18,6 +18,7 @@ from cutline.words.steps import ByCharacter, Collapse, CollapseWhite, ReplaceEac
 
 __all__ = [
     "document_of",
+    "leading_parts",
     "metaspace",
     "normalizers",
     "sequence",
@@ -156,6 +157,12 @@ def _splitters(splitters: Sequence[Splitter]) -> Iterator[Any]:
                 }
 
 
+def leading_parts(splitters: Sequence[Splitter]) -> list[Any]:
+    """Write the normalizers by which a Metaspace leads texts that begin with its replacement."""
+    leads = any(isinstance(one, Metaspace) and one.leads_all for one in splitters)
+    return [*LEADING] if leads else []
+
+
 def metaspace(scheme: str, replacement: str, *, splits: bool = True) -> dict[str, Any]:
     """Write a Metaspace."""
     return {
@@ -171,8 +178,12 @@ def word_decoder(joiner: Joiner | None) -> Any:
     match joiner:
         case JoinWordPiece(prefix, cleanup):
             return {"type": "WordPiece", "prefix": prefix, "cleanup": cleanup}
+        case JoinMetaspace(_, replacement, has_bytes, drops_blank=True):
+            to_blank = {"type": "Replace", "pattern": {"String": replacement}, "content": " "}
+            parts = [to_blank, *([FROM_BYTES] if has_bytes else []), FUSE, DROP_BLANK]
+            return sequence(parts, "Sequence", "decoders")
         case JoinMetaspace(prepend, replacement, has_bytes):
-            parts = [{"type": "ByteFallback"}] if has_bytes else []
+            parts = [FROM_BYTES] if has_bytes else []
             parts.append(metaspace(prepend, replacement))
             return sequence(parts, "Sequence", "decoders")
     return None

@@ -87,9 +87,10 @@ def _instance(data: Any, kind: Any) -> Any:
     if not isinstance(data, dict) or data.get("") != kind.__name__:
         raise TypeError(f"{data!r} is no {kind.__name__}")
     hints = get_type_hints(kind)
-    if data.keys() - {""} != hints.keys():
+    if not data.keys() - {""} <= hints.keys():
         raise TypeError(f"{kind.__name__} has the fields {', '.join(hints)}")
-    return kind(**{name: from_json(data[name], one) for name, one in hints.items()})
+    # One that is missing is newer than the file, and has a default.
+    return kind(**{name: from_json(data[name], one) for name, one in hints.items() if name in data})
 
 
 def _field_names(value: Any) -> tuple[str, ...] | None:

@@ -23,6 +23,7 @@ from cutline.formats.huggingface import (
 )
 from cutline.formats.json_parts import (
     document_of,
+    leading_parts,
     metaspace,
     normalizers,
     sequence,
@@ -105,7 +106,7 @@ def _candidates(spec: TokenizerSpec, split: SplitRegex | None) -> Iterator[dict[
         yield document_of(
             spec,
             model=_word_piece(spec) if isinstance(spec.model, WordPiece) else _unigram(spec),
-            normalizer=normalizers(spec.normalizer),
+            normalizer=normalizers(spec.normalizer, *leading_parts(spec.splitters)),
             pre_tokenizer=splitters_part(spec.splitters),
             decoder=word_decoder(spec.joiner),
         )

@@ -2,6 +2,7 @@
 
 from base64 import b64decode
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from sys import float_info
 from typing import Any, Final
 
@@ -9,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cutline.errors import VocabularyError
+from cutline.formats.characters import BLANK, LED_TWICE
 from cutline.formats.huggingface import float_of_serde
 from cutline.formats.one_class import OneClass, literal, read_class
 from cutline.formats.token_ids import Texts, TokenIds, TokenScores
@@ -35,7 +37,12 @@ from cutline.words.steps import ByCharacter, Collapse, CollapseWhite, ReplaceEac
 
 __all__ = [
     "BEHAVIORS",
+    "DROP_BLANK",
+    "FROM_BYTES",
+    "FUSE",
+    "LEADING",
     "UNLIMITED",
+    "done_by_metaspace",
     "is_word_model",
     "make_splitters",
     "read_word_model",
@@ -50,6 +57,12 @@ _WHY_NOT: Final = {
     "Split": "words are split at characters of a class, or at runs of them, only",
     "ByteLevel": "only BPE has letters for bytes",
 }
+FROM_BYTES: Final = {"type": "ByteFallback"}
+FUSE: Final = {"type": "Fuse"}
+DROP_BLANK: Final = {"type": "Strip", "content": " ", "start": 1, "stop": 0}
+_FROM_BLANK: Final = {"type": "Replace", "pattern": {"String": " "}, "content": BLANK}
+LEADING: Final = (_FROM_BLANK, LED_TWICE)
+"""The normalizers after which a Metaspace leads all texts, those that begin with U+2581, too."""
 _NO_TOKEN_BEGINS_SO: Final = "\U0010ffff"
 BEHAVIORS: Final[dict[str, Behavior]] = {
     "Isolated": "isolated",
@@ -288,8 +301,28 @@ def _bert_steps(part: Part) -> Iterator[Step]:
 # Splitters
 
 
+def done_by_metaspace(
+    before: Sequence[Part], splitters: Sequence[Part], added_tokens: Sequence[Part]
+) -> tuple[Sequence[Part], bool]:
+    """Leave out normalizers at the end that write what a Metaspace after them would write.
+
+    Returns:
+        The others; and whether the Metaspace leads texts that begin with its replacement, too.
+    """
+    match splitters:
+        case [{"type": "Metaspace", "replacement": new} as part] if new == BLANK and not any(
+            token.get("normalized") for token in added_tokens
+        ):
+            leads = part.get("prepend_scheme") == "always" and part.get("split") is False
+            if leads and (*before[-2:],) == LEADING:
+                return before[:-2], True
+            if [*before[-1:]] == [_FROM_BLANK]:
+                return before[:-1], False
+    return before, False
+
+
 def make_splitters(
-    parts: Sequence[Part], source: str, *, is_newer: bool = False
+    parts: Sequence[Part], source: str, *, is_newer: bool = False, leads_all: bool = False
 ) -> tuple[Splitter, ...]:
     """Turn pre-tokenizers into splitters.
 
@@ -297,11 +330,13 @@ def make_splitters(
         parts: as version 1 of the file has them.
         source: where they come from.
         is_newer: the file is of version 2, so that `tokenizers` 1 reads it.
+        leads_all: see `done_by_metaspace`.
 
     Raises:
         VocabularyError: one is not supported; shows it.
     """
-    return tuple(splitter for part in parts for splitter in _splitters(part, source, is_newer))
+    made = tuple(splitter for part in parts for splitter in _splitters(part, source, is_newer))
+    return tuple(replace(one, leads_all=True) for one in made) if leads_all else made
 
 
 def _splitters(part: Part, source: str, is_newer: bool) -> tuple[Splitter, ...]:
@@ -370,4 +405,11 @@ def _joiner(parts: Sequence[Part], source: str) -> Joiner | None:
         case [{"type": "ByteFallback"}, {"type": "Metaspace"} as part]:
             scheme, _, replacement = _metaspace(part, source)
             return JoinMetaspace(scheme, replacement, has_bytes=True)
+        case [
+            {"type": "Replace", "pattern": {"String": str() as old}, "content": " "},
+            *others,
+        ] if len(old) == 1:
+            has_bytes = others[:1] == [FROM_BYTES]
+            if (rest := others[has_bytes:]) in ([], [FUSE], [FUSE, DROP_BLANK]):
+                return JoinMetaspace("never", old, has_bytes, DROP_BLANK in rest)
     raise refused(source, "decoder", list(parts), _LISTED)

@@ -167,7 +167,7 @@ class _Window:
         begins a slice can begin with a word that gets none elsewhere.
         """
         strip = self._pipeline.rules.last_strip
-        kept = normalized.lstrip(SPACE) if strip.left and self._begins else normalized
+        kept = normalized.lstrip(strip.white) if strip.left and self._begins else normalized
         counter = WordIntervals(self._pipeline.kernel, kept, is_plain=True)
         return counter, len(normalized) - len(kept)
 

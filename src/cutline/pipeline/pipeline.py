@@ -31,6 +31,7 @@ from cutline.pipeline.added import AddedFinder
 from cutline.pretokenize.splitting import Splitting
 from cutline.spec import AddedToken, TokenizerSpec
 from cutline.text_encoder import TextEncoder
+from cutline.words.joining import JoinMetaspace
 
 if TYPE_CHECKING:
     from cutline.kernels.base.alignment import Alignment
@@ -99,7 +100,10 @@ class Pipeline:
         )
         ordinary = self.ordinary_of_raw, self.ordinary_of_normalized
         self.ordinary_finders = tuple(one for one in ordinary if one.texts)
-        self.drops_blank = spec.characters is not None and spec.characters.drops_blank
+        drops = spec.characters is not None and spec.characters.drops_blank
+        self.drops_blank = drops or (
+            isinstance(spec.joiner, JoinMetaspace) and spec.joiner.drops_blank
+        )
         self._steps_inside = tuple(
             step for step in spec.normalizer if not isinstance(step, Prepend)
         )

@@ -131,8 +131,10 @@ class CharRules:
             if all(run.new == " " for run in runs):
                 return False  # white space of any length ends a word
             raise _refused(runs[0], "white space that is no blank any more splits no words")
-        if space is None or not space.splits:
-            raise _refused(runs[0], "without a Metaspace that splits, runs are parts of words")
+        if space is None:
+            raise _refused(runs[0], "without Metaspace, runs are parts of words")
+        if not space.splits and self._n_splitters > 1:
+            raise _refused(runs[0], "other pre-tokenizers split words, in which blanks are")
         if len(runs) > 1 or meta not in (" ", space.replacement):
             raise _refused(
                 runs[0], "only a blank, or what Metaspace makes of it, may replace a run"
@@ -153,6 +155,10 @@ class CharRules:
         if self.splits_white:
             raise _refused(runs[0], "white space ends words, and steps after it change characters")
         self._collapses((runs[0],))
+        if self._metaspace is not None and not self._metaspace.splits:
+            raise _refused(
+                runs[0], "steps after it change characters, and blanks are parts of words"
+            )
         if self._normalized(" ") != " ":
             raise _refused(runs[0], "steps after it change blanks")
         return True
@@ -171,13 +177,16 @@ class CharRules:
         place = next((k for k, step in enumerate(last) if isinstance(step, Collapse)), len(last))
         if any(isinstance(step, Strip) for step in last[place:]) and last[place] != Collapse(" "):
             raise _refused(strips[0], "the replacement of runs is no white space")
-        return Strip(left, right)
+        if len({type(one) for one in strips}) > 1:
+            raise _refused(strips[0], "another step cuts off other white space")
+        return type(strips[0])(left, right)
 
     def _check_raw_strip(self, strip: Strip) -> None:
         """Refuse to cut off white space first where words begin otherwise then."""
         if not (strip.left or strip.right):
             return
-        is_known = self.collapses and (not strip.left or (strip.right and self.prefix))
+        splits = self._metaspace is None or self._metaspace.splits
+        is_known = self.collapses and splits and (not strip.left or (strip.right and self.prefix))
         if not self.splits_white and not is_known:
             why = "blanks at the ends of a text, or in runs, are parts of words"
             raise _refused(strip, why)
@@ -200,8 +209,11 @@ class CharRules:
 
     def _image_maker(self, *, collapses: bool) -> ImageMaker:
         space = self._metaspace
-        replacement, splits = ("", False) if space is None else (space.replacement, space.splits)
-        return ImageMaker(self._classes, self._ways, replacement, splits, collapses)
+        if space is None:
+            return ImageMaker(self._classes, self._ways, "", False, collapses)
+        return ImageMaker(
+            self._classes, self._ways, space.replacement, space.splits, collapses, space.leads_all
+        )
 
     def _image_of(self, text: str, flags: int = 0) -> Image:
         written, first, last = self.maker.image_of(text)
@@ -318,11 +330,13 @@ class CharRules:
         """
         if not text:
             return 0
-        if text[0] in _WHITE or text[-1] in _WHITE:
+        only_blanks = isinstance(self.last_strip, StripBlanks) and not any(self.strips_raw)
+        if not only_blanks and (text[0] in _WHITE or text[-1] in _WHITE):
             return LEFT | RIGHT
         space = self._metaspace
-        is_prefix = self.last_strip.left and space is not None and text[0] == space.replacement
-        return LEFT if is_prefix else 0
+        if space is None or space.leads_all or not self.last_strip.left:
+            return 0
+        return LEFT if text[0] == space.replacement else 0
 
     def _as_one_run(self, text: bytes) -> bytes:
         """Write only once what is white space of any length."""
@@ -423,9 +437,7 @@ def _in_three(steps: tuple[Step, ...]) -> tuple[Strip, tuple[Step, ...], tuple[S
     while end and isinstance(steps[end - 1], blanks):
         end -= 1
     if end:
-        while isinstance(steps[start], Strip):
-            step = steps[start]
-            assert isinstance(step, Strip)
+        while isinstance(step := steps[start], Strip) and not isinstance(step, StripBlanks):
             first = Strip(first.left or step.left, first.right or step.right)
             start += 1
     last = steps[end:]
@@ -441,13 +453,6 @@ def _in_three(steps: tuple[Step, ...]) -> tuple[Strip, tuple[Step, ...], tuple[S
             raise _refused(step, "it acts on blanks, and steps after it change characters")
         if isinstance(step, Prepend):
             raise _refused(step, "it acts on the start of a text only")
-    for step in steps:
-        if isinstance(step, StripBlanks):
-            raise _refused(
-                step,
-                "it leaves other white space, which may be a part of words; so transformers 5 "
-                "converts a sentencepiece model whose class it is not told",
-            )
     return first, steps[start:end], last
 
 

@@ -27,11 +27,13 @@ class JoinMetaspace:
         prepend: as in `Metaspace`; "never" keeps the first blank.
         replacement: a character.
         has_bytes: tokens `<0x00>` to `<0xFF>` are bytes.
+        drops_blank: of the text, a blank at the start is dropped.
     """
 
     prepend: Literal["always", "first", "never"] = "always"
     replacement: str = "\u2581"
     has_bytes: bool = False
+    drops_blank: bool = False
 
 
 JOINED: Final = JoinMetaspace("never", " ")

@@ -38,11 +38,13 @@ class Metaspace:
             start of a text ("first"), or "never".
         splits: False: the text is one piece.
         replacement: a character.
+        leads_all: one is put before a text that begins with it, too; not where it splits.
     """
 
     prepend: Literal["always", "first", "never"] = "always"
     splits: bool = True
     replacement: str = "\u2581"
+    leads_all: bool = False
 
 
 Splitter = WhitespaceSplit | SplitClass | Metaspace

@@ -89,7 +89,7 @@ cdef class CharMap:
     cdef bint ascii_is_calm
     cdef object characters_of_block
     cdef ImageMaker maker
-    cdef bint collapses
+    cdef bint collapses, joins, leads_all
     cdef int fill(self, uint32_t number) except -1
     cdef CharBlock* make(self, uint32_t number) except NULL
     cdef Py_ssize_t prepare(self, str text) except -2

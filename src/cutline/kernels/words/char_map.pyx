@@ -42,6 +42,8 @@ cdef class CharMap:
         self.characters_of_block = characters_of_block
         self.maker = maker
         self.collapses = maker.collapses
+        self.joins = maker.joins
+        self.leads_all = maker.leads_all
         self.fill(0)
         self.ascii_is_calm = True
         for at in range(128 >> PART_BITS):
@@ -101,9 +103,9 @@ cdef class CharMap:
             image.flags = flags[at]
             if breaks:
                 image.flags |= MARKED
-                if block.images_bytes[used] >= BLANK:
+                if block.images_bytes[used] >= BLANK and not self.joins:
                     image.flags |= ENDS_WORD
-            describe(image, block.images_bytes + used, &block.briefs[at])
+            describe(self, image, block.images_bytes + used, &block.briefs[at])
             block.single[at] = single_of(&block.briefs[at])
             used += n
         return block
@@ -354,10 +356,13 @@ cdef bint is_calm_part(const CharBlock* block, Py_ssize_t part) noexcept nogil:
     return True
 
 
-cdef void describe(const Image* image, const uint8_t* written, Brief* brief) noexcept nogil:
+cdef void describe(
+    CharMap char_map, const Image* image, const uint8_t* written, Brief* brief
+) noexcept nogil:
     """Describe an image briefly, if it is brief: a new one says that it is not."""
     cdef Py_ssize_t n = image.n, at
     cdef uint8_t first = image.first_group + 1, last = image.last_group + 1
+    cdef bint is_blank = False
     brief.first = NOT_BRIEF
     if n == 0:
         return
@@ -366,7 +371,9 @@ cdef void describe(const Image* image, const uint8_t* written, Brief* brief) noe
         brief.first = 0
         return
     if image.flags & MARKED and written[0] >= BLANK:
-        first = APART
+        is_blank = written[0] == BLANK
+        if not char_map.joins:
+            first = APART
         written += 1
         n -= 1
     if image.flags & MARKED and written[n - 1] == BREAK:
@@ -374,7 +381,7 @@ cdef void describe(const Image* image, const uint8_t* written, Brief* brief) noe
         n -= 1
     if not 0 < n <= BRIEF_BYTES or breaks_in(written, n):
         return
-    if first == APART and (written - 1)[0] == BLANK:
+    if is_blank:
         if n > 1 or last == 0 or not image.flags & WHITE:
             return
         brief.kinds = IS_BLANK
@@ -383,7 +390,9 @@ cdef void describe(const Image* image, const uint8_t* written, Brief* brief) noe
     brief.n = n
     brief.first = first
     brief.last = last
-    brief.kinds |= HAS_BYTES | IS_BRIEF | (written[0] != META) << PREFIXED
+    brief.kinds |= HAS_BYTES | IS_BRIEF
+    if written[0] != META or (char_map.leads_all and not is_blank):
+        brief.kinds |= 1 << PREFIXED
 
 
 cdef uint32_t single_of(const Brief* brief) noexcept nogil:

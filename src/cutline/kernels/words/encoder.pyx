@@ -179,6 +179,8 @@ cdef class WordEncoder:
         reader.blocks = char_map.blocks
         reader.text = characters_of(text)
         reader.collapses = self.collapses
+        reader.joins = char_map.joins
+        reader.leads_all = char_map.leads_all
         reader.strips_end = self.strips_end
         reader.most_characters = self.most_characters
         reader.locates = 0

@@ -235,11 +235,12 @@ cdef class GrowingWords:
     cdef Py_ssize_t keep_matches(self, const uint8_t* data, Py_ssize_t n) noexcept nogil:
         """The same for WordPiece."""
         cdef OpenWord* word = &self.word
-        cdef Py_ssize_t at = n
-        if self.is_too_long(data, n):
+        # A blank that is cut off if the text ends here is not settled.
+        cdef Py_ssize_t at = n - (word.is_blank and self.encoder.raw.joins)
+        if self.is_too_long(data, at):
             word.matched = UNKNOWN
         if word.matched != UNKNOWN:
-            at = match_settled(&self.encoder.model, data, n, &word.matched)
+            at = match_settled(&self.encoder.model, data, at, &word.matched)
         word.characters += characters_in(data, at, n)
         return 0 if self.keep(data + at, n - at, NULL, NULL) else NO_MEMORY
 

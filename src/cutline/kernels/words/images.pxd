@@ -3,7 +3,7 @@ from cutline.kernels.base.common cimport uint8_t, uint32_t
 
 cdef enum:
     BREAK = 0xFF            # in an image: a word ends here
-    BLANK = 0xFE            # the same, before a blank of a run that collapses
+    BLANK = 0xFE            # the same, before a blank of a run that collapses, unless that joins
     META = 0xFD             # the replacement of a blank, in one byte
 
 # How splitters treat the characters that are in the same classes.
@@ -23,7 +23,7 @@ cdef class ImageMaker:
     cdef const uint8_t* classes
     cdef uint32_t replacement
     cdef bint splits
-    cdef readonly bint collapses
+    cdef readonly bint collapses, joins, leads_all
     cdef Py_ssize_t write(self, const Characters* text, uint8_t* out, Edges* edges) noexcept nogil
 
 

@@ -24,11 +24,15 @@ cdef class ImageMaker:
         replacement: what Metaspace puts in place of a blank; empty: there is no Metaspace.
         splits: words end before replacements.
         collapses: a run of blanks counts as one.
+        leads_all: Metaspace leads a text that begins with its replacement, too.
+
+    Attributes:
+        joins: ... and no word ends before it, so that BLANK marks where it is only.
     """
 
     def __cinit__(
         self, bytes classes not None, ways not None, str replacement not None, bint splits,
-        bint collapses,
+        bint collapses, bint leads_all=False,
     ):
         cdef Py_ssize_t at
         if len(classes) != 0x110000:
@@ -38,6 +42,8 @@ cdef class ImageMaker:
         self.replacement = ord(replacement) if replacement else NO_REPLACEMENT
         self.splits = splits
         self.collapses = collapses
+        self.joins = collapses and not splits
+        self.leads_all = leads_all
         for at in range(len(ways)):
             ends_before, ends_after, group, is_removed = ways[at]
             self.ways[at] = Way(ends_before, ends_after, group, is_removed)
@@ -71,8 +77,11 @@ cdef class ImageMaker:
                 code_point == c" " or code_point == self.replacement
             )
             marker = BREAK if way.ends_before or way.is_removed else 0
-            if is_replaced and self.splits and not way.is_removed:
-                marker = BLANK if self.collapses and code_point == c" " else BREAK
+            if is_replaced and not way.is_removed:
+                if self.collapses and code_point == c" ":
+                    marker = BLANK
+                elif self.splits:
+                    marker = BREAK
             opening = 0 if marker else way.group
             if at == 0:
                 edges.first_group = opening

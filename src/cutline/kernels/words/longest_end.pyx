@@ -13,7 +13,7 @@ from cutline.kernels.base.common cimport (
 from cutline.kernels.words.char_map cimport WHITE
 from cutline.kernels.words.model cimport UNIGRAM, WordModel
 from cutline.kernels.words.reader cimport (
-    ONLY_WHITE, TOO_LONG, WORD_SLOTS, Reader, read_words, start_inside, start_reading,
+    ONLY_WHITE, TOO_LONG, WORD_SLOTS, Reader, ends_cut_off, read_words, start_inside, start_reading,
 )
 from cutline.kernels.words.slice_counts cimport SliceCounts, SliceHead
 from cutline.kernels.words.starts cimport (
@@ -240,7 +240,7 @@ cdef class LongestEnds(SliceCounts):
         bytes stay with what is before them.
         """
         cdef const WordModel* model = &self.encoder.model
-        cdef Py_ssize_t length = state.words.lengths[word], at
+        cdef Py_ssize_t length = state.words.lengths[word], at, kept
         cdef const uint8_t* data = state.reader.buffer + state.words.starts[word]
         cdef const Py_ssize_t* origins = state.reader.origins + state.words.starts[word]
         cdef Py_ssize_t* counts
@@ -262,7 +262,10 @@ cdef class LongestEnds(SliceCounts):
         else:
             count_matches(model, data, length, counts)
         for at in range(1, length):
-            if origins[at] != origins[at - 1] and before + counts[at] <= n:
+            if origins[at] == origins[at - 1]:
+                continue
+            kept = at - ends_cut_off(&state.reader, state.words.starts[word] + at)
+            if before + counts[kept] <= n:
                 best[0] = max(best[0], origins[at])
         return before + counts[length]
 

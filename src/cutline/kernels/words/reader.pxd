@@ -24,7 +24,9 @@ cdef struct Reader:
     Characters text
     Py_ssize_t at, end
     bint prefixes               # a word that does not begin with META gets one
+    bint leads_all              # ... and one that begins with another META than a blank that joins
     bint collapses              # only the first blank of a run counts
+    bint joins                  # ... and is a part of a word
     int strips_end              # a word of a blank alone is none at the end; ONLY_WHITE: if white
     Py_ssize_t most_characters  # of a word; 0: any number
     uint8_t* buffer
@@ -61,4 +63,5 @@ cdef void start_inside(
 ) noexcept nogil
 cdef bint reserve(Reader* reader, Py_ssize_t more) noexcept nogil
 cdef Py_ssize_t read_words(Reader* reader, Words* words) noexcept nogil
+cdef bint ends_cut_off(const Reader* reader, Py_ssize_t at) noexcept nogil
 cdef void free_reader(Reader* reader) noexcept nogil

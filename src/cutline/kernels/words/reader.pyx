@@ -57,6 +57,7 @@ cdef void start_inside(
 cdef Py_ssize_t read_words(Reader* reader, Words* words) noexcept nogil:
     """Read the next words. Returns how many; 0 at the end; or NO_MEMORY or INTERRUPTED."""
     cdef Py_ssize_t stop, watched = reader.at
+    cdef bint is_stripped
     keep_open_word(reader, words)
     if reader.locates == FIRSTS:
         memset(&words.begins_inside[reader.is_open], 0, (WORD_SLOTS - 1) * sizeof(bint))
@@ -81,10 +82,13 @@ cdef Py_ssize_t read_words(Reader* reader, Words* words) noexcept nogil:
     if not reader.is_open:
         words.starts[words.count] = reader.used
     elif reader.at == reader.end and words.count < WORD_SLOTS - 1 and not reader.goes_on:
-        if not (
-            reader.strips_end and reader.is_blank
-            and (reader.is_white or reader.strips_end != ONLY_WHITE)
-        ):
+        is_stripped = reader.strips_end and reader.is_blank and (
+            reader.is_white or reader.strips_end != ONLY_WHITE
+        )
+        if is_stripped and reader.joins:
+            reader.used -= 1
+            is_stripped = reader.used == words.starts[words.count]
+        if not is_stripped:
             end_word(reader, words)
             words.starts[words.count] = reader.used
         reader.is_open = False
@@ -320,16 +324,19 @@ cdef bint read_character(Reader* reader, Words* words) noexcept nogil:
             at += 1
             continue
         if byte >= BLANK and image.flags & MARKED:
-            if reader.is_open:
+            if reader.is_open and not reader.joins:
                 end_word(reader, words)
             continue
         if not reader.is_open:
             begin_word(reader, words, has_bytes)
-            if reader.prefixes and byte != META:
+            if reader.prefixes and (byte != META or (
+                reader.leads_all and not (at > 1 and written[at - 2] == BLANK)
+            )):
                 put_byte(reader, META)
         reader.is_blank = at > 1 and written[at - 2] == BLANK and image.flags & MARKED
         if reader.is_blank:
-            words.begins_blank[words.count] = True
+            if reader.used == words.starts[words.count]:
+                words.begins_blank[words.count] = True
             reader.is_white = image.flags & WHITE
         put_byte(reader, byte)
         has_bytes = True
@@ -356,6 +363,19 @@ cdef inline void go_on(
     words.ends[words.count] = reader.at + 1
     reader.group = image.last_group
     reader.at += 1
+
+
+cdef bint ends_cut_off(const Reader* reader, Py_ssize_t at) noexcept nogil:
+    """Whether the byte before one in the buffer is a blank that is cut off where a text ends so."""
+    cdef uint32_t code_point
+    cdef const CharBlock* block
+    cdef const Image* image
+    if not (reader.strips_end and reader.joins and reader.buffer[at - 1] == META):
+        return False
+    code_point = char_at(&reader.text, reader.origins[at - 1])
+    block = reader.blocks[code_point >> 8]
+    image = &block.images[code_point & 0xFF]
+    return image.n > 1 and block.images_bytes[image.offset + image.n - 2] == BLANK
 
 
 cdef void free_reader(Reader* reader) noexcept nogil:

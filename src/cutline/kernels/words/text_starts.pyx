@@ -20,7 +20,7 @@ from cutline.kernels.words.char_map cimport PAIR, is_changed
 from cutline.kernels.words.encoder cimport WordEncoder
 from cutline.kernels.words.model cimport UNIGRAM
 from cutline.kernels.words.reader cimport (
-    FIRSTS, PLACES, WORD_SLOTS, Words, read_words, start_reading,
+    FIRSTS, PLACES, WORD_SLOTS, Words, ends_cut_off, read_words, start_reading,
 )
 from cutline.kernels.words.run_counts cimport count_changed, count_closed_runs, count_new_runs
 from cutline.kernels.words.separators cimport closed_run, ends_closed, ends_word, is_separator
@@ -475,6 +475,9 @@ cdef class TextStarts:
             return count
         for at in range(joints.count):
             place = joints.items[at].at
+            # A slice that ends after such a blank has fewer tokens than the text up to it.
+            if ends_cut_off(&state.reader, state.words.starts[word] + place):
+                continue
             if origins[place] != origins[place - 1] and not add_start(
                 &self.starts, origins[place], before + joints.items[at].tokens, True
             ):

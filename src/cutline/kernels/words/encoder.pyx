@@ -11,7 +11,7 @@ from cutline.kernels.base.late import numpy as np
 
 from cutline.kernels.base.characters cimport characters_of
 from cutline.kernels.base.common cimport (
-    INTERRUPTED, UNKNOWN, int64_t, memcpy, same_bytes, uint8_t, uint16_t, uint32_t,
+    INTERRUPTED, NOT_FOUND, UNKNOWN, int64_t, memcpy, same_bytes, uint8_t, uint16_t, uint32_t,
 )
 from cutline.kernels.base.signals cimport raise_pending
 from cutline.kernels.encode.decode cimport list_of_ids
@@ -186,6 +186,8 @@ cdef class WordEncoder:
         reader.locates = 0
         reader.traces = False
         state.paths.watch.is_on = False
+        state.prefixes.start = NOT_FOUND
+        state.prefixes.n = 0
         state.may_change = False
         state.changed_runs = <void*> self.changed_runs
         reader.watch = &state.paths.watch

@@ -20,6 +20,9 @@ cdef class LongestEnds(SliceCounts):
     cdef Py_ssize_t end_in_window(
         self, WordState* state, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t n
     ) noexcept nogil
+    cdef void keep_prefixes(
+        self, WordState* state, Py_ssize_t start, Py_ssize_t end
+    ) noexcept nogil
     cdef bint is_settled(self, WordState* state, Py_ssize_t n) noexcept nogil
     cdef Py_ssize_t best_end(
         self, WordState* state, Py_ssize_t start, Py_ssize_t place, Py_ssize_t limit, Py_ssize_t n

@@ -17,16 +17,18 @@ from cutline.kernels.words.reader cimport (
 )
 from cutline.kernels.words.slice_counts cimport SliceCounts, SliceHead
 from cutline.kernels.words.starts cimport (
-    end_before, is_joint, last_rank, rank_of, start_of_rank,
+    end_before, is_joint, last_rank, next_start, rank_of, start_of_rank,
 )
 from cutline.kernels.words.stretches cimport ANY_LENGTH, count_words
 from cutline.kernels.words.unigram cimport count_prefixes
-from cutline.kernels.words.word_state cimport WordState
+from cutline.kernels.words.word_state cimport Prefixes, WordState
 from cutline.kernels.words.wordpiece cimport count_matches
 
 cdef enum:
     WINDOW = 256            # characters that are read at first to find an end
     WINDOW_TOKEN = 8        # ... and for each token
+    FAR = 4096              # characters of a word: what is found sooner is of no use
+    LEAST_MORE = 32         # ... than the last one needed
 
 
 @auto_pickle(False)
@@ -46,12 +48,17 @@ cdef class LongestEnds(SliceCounts):
     ) noexcept nogil:
         """The same of a slice whose head is known."""
         cdef Py_ssize_t start = head.start, first = head.first, low, before, place, limit, left, rank
-        limit = self.starts.n if first == NOT_FOUND else first
-        if self.has_entangled(start, limit):
+        if start == state.prefixes.start and n == state.prefixes.n:
+            return state.prefixes.longest
+        limit = first if first != start else next_start(&self.starts, start + 1)
+        limit = self.starts.n if limit == NOT_FOUND else limit
+        if first != start and self.has_entangled(start, limit):
             place = self.ask_longest_fit(start, limit, n, False)
             if place < limit or first == NOT_FOUND:
                 return place
-        else:
+        elif first != start or (
+            limit - start > WINDOW and not self.has_entangled(start, limit)
+        ):
             place = self.end_in_window(state, start, limit, n)
             if place != NOT_FOUND:
                 return place
@@ -84,7 +91,7 @@ cdef class LongestEnds(SliceCounts):
 
         It is before the first start with more tokens before it.
         """
-        cdef Py_ssize_t before, rank
+        cdef Py_ssize_t before, rank, end
         if head.first == NOT_FOUND or self.has_entangled(head.start, head.first):
             return self.longest_fit(state, head, n)
         before = self.count_head(state, head)
@@ -94,7 +101,10 @@ cdef class LongestEnds(SliceCounts):
             return head.first
         rank = rank_of(&self.starts, head.first)
         rank = last_rank(&self.starts, rank, self.starts.sums[rank] + n - before)
-        return end_before(&self.starts, rank + 1, head.first)
+        end = end_before(&self.starts, rank + 1, head.first)
+        if end - start_of_rank(&self.starts, rank, head.first) > FAR:
+            return self.longest_fit(state, head, n)
+        return end
 
     cdef Py_ssize_t ask_longest_fit(
         self, Py_ssize_t start, Py_ssize_t end, Py_ssize_t n, bint inside
@@ -116,6 +126,8 @@ cdef class LongestEnds(SliceCounts):
         cdef Py_ssize_t width = WINDOW_TOKEN * min(n, self.starts.n) + WINDOW, best, outcome
         if self.encoder.model.kind != UNIGRAM:
             return NOT_FOUND
+        if n == state.prefixes.n:
+            width = min(width, state.prefixes.width)
         while width < stop - start:
             start_reading(&state.reader, start, start + width, self.encoder.prefixes)
             state.reader.traces = True
@@ -131,9 +143,39 @@ cdef class LongestEnds(SliceCounts):
                 if outcome == NO_MEMORY:
                     return outcome
                 if self.is_settled(state, n):
+                    self.keep_prefixes(state, start, start + width)
+                    state.prefixes.n = n
+                    state.prefixes.longest = best
+                    # The next slice has about as many characters.
+                    width = best - start + self.encoder.model.longest
+                    state.prefixes.width = width + width // 8 + LEAST_MORE
                     return best
-            width *= 4
+            width *= 2
         return NOT_FOUND
+
+    cdef void keep_prefixes(
+        self, WordState* state, Py_ssize_t start, Py_ssize_t end
+    ) noexcept nogil:
+        """Keep the counts of text[start:k], which is one word, that try_ends has found."""
+        cdef Prefixes* kept = &state.prefixes
+        cdef const Py_ssize_t* origins = state.reader.origins + state.words.starts[0]
+        cdef Py_ssize_t at, tokens = 0, place = start, length = state.words.lengths[0]
+        kept.start = NOT_FOUND
+        if not grow(<void**> &kept.counts, &kept.slots, end - start + 1, sizeof(Py_ssize_t)):
+            return      # they are counted, then
+        for at in range(length):
+            if at > 0 and origins[at] == origins[at - 1]:
+                continue
+            if at > 0:
+                tokens = state.spans[at - ends_cut_off(&state.reader, state.words.starts[0] + at)]
+            while place <= origins[at]:
+                kept.counts[place - start] = tokens
+                place += 1
+        while place <= end:
+            kept.counts[place - start] = state.spans[length]
+            place += 1
+        kept.start = start
+        kept.end = end
 
     cdef bint is_settled(self, WordState* state, Py_ssize_t n) noexcept nogil:
         """Whether no end after the word that try_ends looked into has at most n tokens.

@@ -88,6 +88,8 @@ cdef class SliceCounts(TextStarts):
         if start >= end:
             return 0
         if first == NOT_FOUND or first > end:
+            if start == state.prefixes.start and end <= state.prefixes.end:
+                return state.prefixes.counts[end - start]
             return self.count_alone(state, start, end)
         last = last_start(&self.starts, end)
         before = self.count_head(state, head)

@@ -12,7 +12,8 @@ from libc.stdlib cimport free
 
 from cutline.kernels.base.characters cimport Characters, char_at, characters_of
 from cutline.kernels.base.common cimport (
-    INTERRUPTED, NO_MEMORY, UNKNOWN, grow, int64_t, memset, uint8_t, uint32_t, uint64_t, unlikely,
+    INTERRUPTED, NO_MEMORY, NOT_FOUND, UNKNOWN, grow, int64_t, memset, uint8_t, uint32_t, uint64_t,
+    unlikely,
 )
 from cutline.kernels.base.signals cimport is_interrupted
 from cutline.kernels.encode.runs cimport Runs, Separators, find_runs
@@ -141,6 +142,7 @@ cdef class TextStarts:
             return NO_MEMORY
         self.starts.count = self.total = 0
         state.reader.text = text[0]
+        state.prefixes.start = NOT_FOUND
         cdef Py_ssize_t outcome = self.build(state, NULL, 0)
         self.rank()
         return outcome

@@ -14,6 +14,14 @@ cdef enum:
     FIRST_LINES = 1 << 9        # that are in use: as long as little is kept, few pages are met
     SPREAD = 4                  # times as many are next
 
+# The tokens of the slices that begin at a place, inside a long word.
+cdef struct Prefixes:
+    Py_ssize_t start, end       # text[start:k] is counted for each k up to `end`; or NOT_FOUND
+    Py_ssize_t* counts
+    Py_ssize_t slots
+    Py_ssize_t n, longest       # the greatest end of one with at most n tokens
+    Py_ssize_t width            # characters that told this of the last ones
+
 # What one call works with: caches, buffers.
 cdef struct WordState:
     FirstEntry* first_level
@@ -28,6 +36,7 @@ cdef struct WordState:
     Singles singles             # runs of a batch that were not met, and are counted together
     Py_ssize_t single_runs[SINGLE_WORDS]
     Paths paths
+    Prefixes prefixes           # of the text that is read
     uint32_t* out
     Py_ssize_t out_slots
     Py_ssize_t* spans

@@ -51,5 +51,6 @@ cdef class OwnedWordState:
     def __dealloc__(self):
         free_reader(&self.state.reader)
         free_paths(&self.state.paths)
+        free(self.state.prefixes.counts)
         free(self.state.out)
         free(self.state.spans)

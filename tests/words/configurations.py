@@ -168,7 +168,7 @@ CONFIGURATIONS: dict[str, Callable[[], tuple[Any, Any]]] = {
     ),
     "sentencepiece, of no class": lambda: (steps(small_map(), *OF_NO_CLASS), WHOLE),
     "sentencepiece, of no class, as it is": lambda: (steps(*OF_NO_CLASS), WHOLE),
-    "sentencepiece, of no class, with all blanks": lambda: (steps(*OF_NO_CLASS[2:]), WHOLE),
+    "sentencepiece, of no class, that keeps blanks": lambda: (steps(*OF_NO_CLASS[2:]), WHOLE),
     "blanks stripped, at white space": lambda: (steps(odd_map(), *OF_NO_CLASS[:2]), META),
     "deberta, with white space in words": lambda: (
         steps(norm.Strip(), odd_map(), RUNS),

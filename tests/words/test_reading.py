@@ -684,7 +684,7 @@ REFUSED: dict[str, tuple[Change, str]] = {
     ),
     "blanks alone cut off": (
         normalizers({"type": "Replace", "pattern": {"Regex": r"\A +| +\z"}, "content": ""}),
-        "leaves other white space, which may be a part of words; so transformers 5 converts",
+        "by nothing cannot be done exactly here: a run of blanks must count as one",
     ),
     "a strip before a mark that goes with white space": (
         lambda content: (

@@ -8,7 +8,7 @@ import numpy as np
 
 from cutline.checks import without_surrogates
 from cutline.kernels.words.classes import change_members
-from cutline.normalizing import SPACE, Traced, blocks, of_each
+from cutline.normalizing import SPACE, StripBlanks, Traced, blocks, of_each
 from cutline.words.characters import ClassName, chars_of, members_of
 
 __all__ = [
@@ -176,6 +176,8 @@ def part_of_file(step: object) -> str:
             return f"Replace of runs of blanks by {step.new!r}"
         case CollapseWhite():
             return "Replace of runs of white space by a blank"
+        case StripBlanks():
+            return r"Replace of \A +| +\z by nothing"
         case ByCharacter():
             return {"accents": "StripAccents", "nmt": "Nmt"}.get(step.kind, "BertNormalizer")
     return repr(step)

@@ -187,7 +187,7 @@ cdef class WordEncoder:
         reader.traces = False
         state.paths.watch.is_on = False
         state.prefixes.start = NOT_FOUND
-        state.prefixes.n = 0
+        state.prefixes.n = NOT_FOUND
         state.may_change = False
         state.changed_runs = <void*> self.changed_runs
         reader.watch = &state.paths.watch

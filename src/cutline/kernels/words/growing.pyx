@@ -18,7 +18,9 @@ from cutline.kernels.words.encoder cimport WordEncoder
 from cutline.kernels.words.model cimport UNIGRAM, Path
 from cutline.kernels.words.reader cimport WORD_SLOTS, Reader, read_words, reserve, start_reading
 from cutline.kernels.words.stretches cimport ANY_LENGTH, count_words
-from cutline.kernels.words.unigram cimport count_more_prefixes, reserve_paths, window_of
+from cutline.kernels.words.unigram cimport (
+    begin_path, count_more_prefixes, reserve_paths, window_of,
+)
 from cutline.kernels.words.word_state cimport OwnedWordState, WordState
 from cutline.kernels.words.wordpiece cimport count_rest, match_settled
 
@@ -177,6 +179,9 @@ cdef class GrowingWords:
             total += count
         if n == 0 and goes_on:
             n = self.keep_open(state, is_old)
+        elif n == 0 and is_old and self.encoder.raw.joins and self.encoder.model.kind != UNIGRAM:
+            # All that is left of it is a blank that is cut off.
+            total += 1 if self.word.matched == UNKNOWN else self.word.matched
         return total if n == 0 else n
 
     cdef bint begin_reading(self, WordState* state) noexcept nogil:
@@ -278,7 +283,7 @@ cdef class GrowingWords:
             memcpy(state.spans, word.counts, (begun + 1) * sizeof(Py_ssize_t))
         else:
             node[0] = 0
-            state.paths.to[0].score = state.paths.to[0].margin = 0
+            begin_path(&state.paths, 0)
             state.spans[0] = 0
         return count_more_prefixes(
             &self.encoder.model, &state.paths, data, begun, n, node, state.spans

@@ -37,15 +37,16 @@ cdef struct WordModel:
 # The best path to a byte of a word. There is none where no character ends.
 cdef struct Path:
     double score
-    double margin                   # by how much it is better than the next
+    double margin                   # by how much it is better than any with another number of tokens
     Py_ssize_t start                # where its last token starts
     uint32_t token                  # the number of its last token and 1; 0: unknown
+    uint32_t n_tokens               # since the last joint; see HAS_UNKNOWN
 
 cdef struct Paths:
     Path* to                        # each byte of a word
     Py_ssize_t slots
     uint64_t* steps                 # from node to node, as they were last found; NULL: not kept
     int step_bits                   # log2 of how many
-    bint is_sure                    # of the last word: no score before it could change its tokens
+    bint is_sure                    # of the last word: no score before it could change their number
     Watch watch
     bint begins_unknown     # the first token of the last word is unknown characters

@@ -472,7 +472,9 @@ cdef class TextStarts:
         cdef Py_ssize_t n = state.words.lengths[word], at, place, count
         if not grow(<void**> &state.out, &state.out_slots, 4 * n + 4, sizeof(uint32_t)):
             return NO_MEMORY
-        count = best_path(&self.encoder.model, &state.paths, data, n, state.out, NULL, joints)
+        count = best_path(
+            &self.encoder.model, &state.paths, data, n, state.out, NULL, joints, True
+        )
         if count < 0:
             return count
         for at in range(joints.count):

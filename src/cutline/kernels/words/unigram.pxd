@@ -13,7 +13,7 @@ cdef struct Joints:
 
 cdef Py_ssize_t best_path(
     const WordModel* model, Paths* paths, const uint8_t* word, Py_ssize_t n,
-    uint32_t* out, Py_ssize_t* spans, Joints* joints
+    uint32_t* out, Py_ssize_t* spans, Joints* joints, bint compares
 ) noexcept nogil
 cdef Py_ssize_t count_path(
     const WordModel* model, Paths* paths, const uint8_t* word, Py_ssize_t n
@@ -26,5 +26,6 @@ cdef Py_ssize_t count_more_prefixes(
     uint32_t* node, Py_ssize_t* counts
 ) noexcept nogil
 cdef Py_ssize_t window_of(const WordModel* model) noexcept nogil
+cdef void begin_path(Paths* paths, double score) noexcept nogil
 cdef bint reserve_paths(Paths* paths, Py_ssize_t n) noexcept nogil
 cdef void free_paths(Paths* paths) noexcept nogil

@@ -25,25 +25,53 @@ cdef enum:
     LEAST_JOINT = 24        # bytes from one joint to the next
     AT_ONCE = 32
     WATCHED = 1 << 14       # bytes of a word that are added to the watch at a time
+    # In a number of tokens: the last one is unknown, and takes more such characters; or one of
+    # them is spelled by its bytes, so that the number is compared with no other.
+    HAS_UNKNOWN = 1 << 31
+
+cdef double FAR = 1e300     # the margin of a path that is the only one
 
 
-# The best of some paths to a place, and the sum of the next best.
+# The best of some paths to a place, and the sum of the best with another number of tokens.
 cdef struct Best:
-    double score, second
-    uint32_t token
+    double score, other
+    uint32_t token, n_tokens
     Py_ssize_t n_bytes
 
 
 cdef inline void consider(
-    Best* best, double score, uint32_t token, Py_ssize_t n_bytes, bint compares
+    const WordModel* model, Best* best, const Path* to, double score, uint32_t token,
+    Py_ssize_t n_bytes, bint compares
 ) noexcept nogil:
-    """Take another path if it is better. No branch, for it would not be foreseen."""
-    cdef bint is_better = score > best.score
+    """Take another path if it is better: that to a place, and a token.
+
+    No branch, for it would not be foreseen.
+    """
+    cdef bint is_better, differs
+    cdef uint32_t n_tokens
+    score += to.score
+    is_better = score > best.score
     if compares:
-        best.second = max(best.second, best.score if is_better else score)
+        n_tokens = tokens_with(model, to, token)
+        differs = n_tokens != best.n_tokens or (model.falls_back and n_tokens & HAS_UNKNOWN)
+        # Where the best one is not sure, nor is this one.
+        best.other = max(best.other, score - to.margin)
+        best.other = max(best.other, min(best.score, score)) if differs else best.other
+        best.n_tokens = n_tokens if is_better else best.n_tokens
     best.score = score if is_better else best.score
     best.token = token if is_better else best.token
     best.n_bytes = n_bytes if is_better else best.n_bytes
+
+
+cdef inline uint32_t tokens_with(
+    const WordModel* model, const Path* to, uint32_t token
+) noexcept nogil:
+    """The number of tokens of a path to a place, and another one."""
+    cdef uint32_t unknown = token == 0 or token == model.unk_token, before = to.n_tokens >> 31
+    cdef uint32_t n_tokens = (to.n_tokens & ~<uint32_t> HAS_UNKNOWN) + 1
+    if model.falls_back:
+        return n_tokens | (unknown | before) << 31
+    return n_tokens - (unknown & before & model.fuses) | unknown << 31
 
 
 cdef inline void find_path(
@@ -59,21 +87,22 @@ cdef inline void find_path(
     cdef Path* to = paths.to
     cdef uint32_t token = model.trie.nodes[node].longest & ~EXACT, last = token
     cdef Best best
-    best.second = -1e300
+    cdef const Path* first
     best.token = token
-    if token == 0:
-        best.score = model.unk_score + to[at].score
-        best.n_bytes = end - at
-    else:
-        best.n_bytes = ends[token].n_bytes
-        best.score = ends[token].score + to[end - best.n_bytes].score
-        to[end].score = 0
+    best.n_bytes = end - at if token == 0 else ends[token].n_bytes
+    first = &to[end - best.n_bytes]
+    best.score = first.score + (model.unk_score if token == 0 else ends[token].score)
+    if compares:
+        best.n_tokens = tokens_with(model, first, token)
+        best.other = best.score - first.margin
+    if token != 0:
+        to[end].score = to[end].margin = 0
         # Two at a time, the second of which may be none: how many there are is not foreseen.
         while True:
             token = ends[token].shorter
             last = token if token != 0 else last
             consider(
-                &best, ends[token].score + to[end - ends[token].n_bytes].score, token,
+                model, &best, &to[end - ends[token].n_bytes], ends[token].score, token,
                 ends[token].n_bytes, compares,
             )
             token = ends[token].shorter
@@ -81,15 +110,16 @@ cdef inline void find_path(
                 break
             last = token
             consider(
-                &best, ends[token].score + to[end - ends[token].n_bytes].score, token,
+                model, &best, &to[end - ends[token].n_bytes], ends[token].score, token,
                 ends[token].n_bytes, compares,
             )
         if ends[last].n_bytes != end - at:
             # The character is no token.
-            consider(&best, model.unk_score + to[at].score, 0, end - at, compares)
+            consider(model, &best, &to[at], model.unk_score, 0, end - at, compares)
     to[end].score = best.score
     if compares:
-        to[end].margin = best.score - best.second
+        to[end].margin = best.score - best.other
+        to[end].n_tokens = best.n_tokens
     to[end].start = end - best.n_bytes
     to[end].token = best.token
 
@@ -127,9 +157,16 @@ cdef inline Py_ssize_t follow(
     cdef uint32_t node = 0
     if not reserve_paths(paths, AT_ONCE):
         return NO_MEMORY
-    paths.to[0].score = score
-    paths.to[0].start = 0
+    begin_path(paths, score)
     return follow_on(model, paths, word, 0, n, &node, least, compares)
+
+
+cdef void begin_path(Paths* paths, double score) noexcept nogil:
+    """Begin where all paths are the same up to here."""
+    paths.to[0].score = score
+    paths.to[0].margin = FAR
+    paths.to[0].n_tokens = 0
+    paths.to[0].start = 0
 
 
 cdef inline Py_ssize_t follow_on(
@@ -195,7 +232,7 @@ cdef Py_ssize_t write_unknown(
 
 cdef Py_ssize_t best_path(
     const WordModel* model, Paths* paths, const uint8_t* word, Py_ssize_t n,
-    uint32_t* out, Py_ssize_t* spans, Joints* joints
+    uint32_t* out, Py_ssize_t* spans, Joints* joints, bint compares
 ) noexcept nogil:
     """The ids of a word (n >= 1). Returns how many, or NO_MEMORY or INTERRUPTED.
 
@@ -203,24 +240,27 @@ cdef Py_ssize_t best_path(
         out: has room for four for each byte.
         spans: where each token starts and ends; NULL: not asked.
         joints: emptied, and filled with places at which the word can be cut; NULL: not asked.
+        compares: say whether the number is sure; joints need it.
     """
     cdef Py_ssize_t at = 0, end, count = 0, run = -1, place, after
     cdef double score = 0
     cdef uint32_t token
     cdef bint is_sure = True, unknown
-    cdef Py_ssize_t longest = n
+    cdef Py_ssize_t longest = n, least
     if joints != NULL:
         joints.count = 0
         longest += joints.before
     while at < n:
-        end = follow(
-            model, paths, word + at, n - at, score, WINDOW if joints == NULL else LEAST_JOINT,
-            True,
-        )
+        least = WINDOW if joints == NULL else LEAST_JOINT
+        if compares:
+            end = follow(model, paths, word + at, n - at, score, least, True)
+        else:
+            end = follow(model, paths, word + at, n - at, score, least, False)
         if end < 0:
             return end
         score = paths.to[end].score
-        is_sure = turn_around(paths, end, (end + 2) * model.rounding * longest) and is_sure
+        is_sure = is_sure and paths.to[end].margin > (end + 2) * model.rounding * longest
+        turn_around(paths, end)
         after = paths.to[0].start
         if at == 0:
             paths.begins_unknown = is_unknown(model, paths.to[after].token)
@@ -278,22 +318,15 @@ cdef Py_ssize_t count_path(
     return count
 
 
-cdef inline bint turn_around(Paths* paths, Py_ssize_t end, double risk) noexcept nogil:
-    """Let each place of the best path to `end` lead to the next one, instead of the one before.
-
-    Returns whether sums that began otherwise would give the same path, for rounding moves them by
-    less than the next best path is behind.
-    """
+cdef inline void turn_around(Paths* paths, Py_ssize_t end) noexcept nogil:
+    """Let each place of the best path to `end` lead to the next one, instead of the one before."""
     cdef Py_ssize_t place = end, after = end, start
-    cdef bint is_sure = True
     while place > 0:
-        is_sure = is_sure and paths.to[place].margin > risk
         start = paths.to[place].start
         paths.to[place].start = after
         after = place
         place = start
     paths.to[0].start = after
-    return is_sure
 
 
 cdef inline bint add_joint(Joints* joints, Py_ssize_t at, Py_ssize_t tokens) noexcept nogil:
@@ -316,8 +349,7 @@ cdef Py_ssize_t count_prefixes(
     cdef uint32_t node = 0
     if not reserve_paths(paths, AT_ONCE):
         return NO_MEMORY
-    paths.to[0].score = paths.to[0].margin = 0
-    paths.to[0].start = 0
+    begin_path(paths, 0)
     counts[0] = 0
     return count_more_prefixes(model, paths, word, 0, n, &node, counts)
 
@@ -329,7 +361,9 @@ cdef Py_ssize_t count_more_prefixes(
     """Go on where the paths to places up to `begun` are known, their counts, and the node there.
 
     A word may have begun before: the known places are at least its last `window_of` bytes, and
-    `margin` holds how many bytes of unknown characters end at each.
+    `margin` holds how many bytes of unknown characters end at each. `is_sure` tells whether sums
+    that began otherwise would give the same counts, for rounding moves them by less than paths
+    with others are behind; it is for words that have not begun before.
     """
     cdef Py_ssize_t place, start, run
     cdef double risk = (n + 2) * model.rounding * n
@@ -337,6 +371,8 @@ cdef Py_ssize_t count_more_prefixes(
     if place < 0:
         return place
     paths.is_sure = True
+    if begun == 0:
+        paths.to[0].margin = 0
     for place in range(begun + 1, n + 1):
         if place < n and is_continuation(word[place]):
             continue

@@ -31,6 +31,7 @@ from cutline.pipeline.added import AddedFinder
 from cutline.pretokenize.splitting import Splitting
 from cutline.spec import AddedToken, TokenizerSpec
 from cutline.text_encoder import TextEncoder
+from cutline.words.steps import ByteLetters
 
 if TYPE_CHECKING:
     from cutline.kernels.base.alignment import Alignment
@@ -586,4 +587,4 @@ def _may_shorten_little(step: Step) -> bool:
     """Return whether a step makes at least one character of four."""
     if isinstance(step, Replace):
         return len(step.old) <= len(step.new)
-    return isinstance(step, Form | Lower | Prepend | Spell)
+    return isinstance(step, ByteLetters | Form | Lower | Prepend | Spell)

@@ -9,7 +9,7 @@ import struct
 from functools import cache
 from typing import Any, Final
 
-from cutline.formats.merges import as_text
+from cutline.vocabulary.letters import as_text
 from fuzz.grammar import Choices
 from fuzz.scratch import scratch
 from fuzz.target_native import load

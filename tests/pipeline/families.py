@@ -174,6 +174,30 @@ FAMILIES: dict[str, Callable[[], Family]] = {
         added("<s>"),
         [*added("the", "é ", normalized=True), *added("in", lstrip=True)],
     ),
+    "letters of letters": lambda: (
+        sequence(BYTES, GPT2),
+        normalizers.NFC(),
+        added("<s>"),
+        [*added("the", "é ", normalized=True), *added("in", lstrip=True)],
+    ),
+    "letters of letters, not split": lambda: (
+        sequence(*2 * [pre.ByteLevel(add_prefix_space=True, use_regex=False)]),
+        None,
+        added("<s>"),
+        added("in", lstrip=True, rstrip=True),
+    ),
+    "letters of letters, in lower case": lambda: (
+        GPT2,
+        normalizers.Sequence([normalizers.ByteLevel(), LOWER]),
+        added("<s>"),
+        [*added("é", "the", lstrip=True, normalized=True), *added("in the", single_word=True)],
+    ),
+    "letters of letters, digits apart": lambda: (
+        sequence(BYTES, pre.Digits(), GPT2),
+        None,
+        added("<s>"),
+        [],
+    ),
     "as nmt normalizes": lambda: (
         GPT2,
         normalizers.Sequence([normalizers.Nmt(), normalizers.NFKC()]),

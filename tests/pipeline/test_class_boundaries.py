@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import cutline
-from cutline.formats.merges import as_text
+from cutline.vocabulary.letters import as_text
 from tests.conftest import short_or_long
 
 tokenizers = pytest.importorskip("tokenizers")

@@ -39,7 +39,8 @@ CHANGING = [name for name in NAMES if name in (
     "clip, bert's words", "clip, of transformers 5", "as bert splits", "fixed lengths of digits",
     "deepseek coder", "subwords", "scripts apart",
     "deepseek llm", "looks behind", "digits from the right", "groups split again", "text merged",
-    "words removed", "falcon", "words led by blanks", "blanks as letters",
+    "words removed", "falcon", "words led by blanks", "blanks as letters", "letters of letters",
+    "letters of letters, not split", "letters of letters, in lower case",
 )]  # fmt: skip
 
 FUZZ_PARTS = [
@@ -247,8 +248,11 @@ RUNS = {
 
 @pytest.mark.parametrize(
     "name",
-    ["gpt neox, olmo", "compatible", "decomposed", "prefix space", "stripped", "qwen 2.5", "clip"],
-)
+    [
+        "gpt neox, olmo", "compatible", "decomposed", "prefix space", "stripped", "qwen 2.5",
+        "clip", "letters of letters", "letters of letters, not split",
+    ],
+)  # fmt: skip
 @pytest.mark.parametrize("run", RUNS.values(), ids=RUNS)
 def test_cuts_of_runs_without_borders_are_the_greatest(name: str, run: str) -> None:
     tokenizer = build(name)
@@ -365,7 +369,7 @@ def test_content_hashes_tell_all_facts_apart() -> None:
 @settings(max_examples=60)
 @given(
     name=st.sampled_from(
-        ["qwen 2.5", "modernbert", "deepseek v3", "bloom", "prefix space", "clip"]
+        ["qwen 2.5", "modernbert", "deepseek v3", "prefix space", "clip", "letters of letters"]
     ),
     parts=st.lists(st.one_of(st.text(max_size=8), st.sampled_from(FUZZ_PARTS)), max_size=8),
     budget=st.integers(1, 12),

@@ -13,7 +13,15 @@ import cutline
 from cutline.errors import UnsupportedPatternError, VocabularyError
 from tests.conftest import exhaustive, short_or_long
 from tests.oracles import DISTINCT
-from tests.pipeline.families import AddedToken, added, build, sequence, texts_with, tokenizers
+from tests.pipeline.families import (
+    BYTES,
+    AddedToken,
+    added,
+    build,
+    sequence,
+    texts_with,
+    tokenizers,
+)
 from tests.texts import NAMED_TEXTS, random_texts
 
 processors = tokenizers.processors
@@ -275,6 +283,14 @@ def split_of(*parts: Any) -> Any:
 GPT2 = pre.ByteLevel(add_prefix_space=False)
 
 
+def normalized_token(text: str, **flags: bool) -> dict[str, Any]:
+    return {
+        "id": document_of()["model"]["vocab"][text],
+        "content": text,
+        "normalized": True,
+    } | flags
+
+
 def splits(*patterns: str) -> Change:
     stages = [pre.Split(tokenizers.Regex(pattern), "isolated") for pattern in patterns]
     return setting("pre_tokenizer", split_of(*stages, GPT2))
@@ -320,7 +336,35 @@ REFUSED: dict[str, tuple[Change, str]] = {
         setting("pre_tokenizer", split_of(GPT2, pre.Digits(True))),
         "is a token across such a place",
     ),
-    "bytes twice": (setting("pre_tokenizer", split_of(GPT2, GPT2)), "a second ByteLevel writes"),
+    "bytes twice, split before": (
+        setting("pre_tokenizer", split_of(GPT2, GPT2)),
+        "texts are split before a second ByteLevel, which writes letters for letters",
+    ),
+    "bytes twice after digits": (
+        setting("pre_tokenizer", split_of(pre.Digits(), BYTES, GPT2)),
+        "texts are split before a second ByteLevel",
+    ),
+    "bytes twice, and tokens that look at them": (
+        lambda document: document.update(
+            pre_tokenizer=split_of(BYTES, GPT2), added_tokens=[normalized_token("the", lstrip=True)]
+        ),
+        'added token is "the".*searched for before the letters of two ByteLevel',
+    ),
+    "bytes twice, led, and tokens": (
+        lambda document: document.update(
+            pre_tokenizer=split_of(pre.ByteLevel(use_regex=False), GPT2),
+            added_tokens=[normalized_token("the")],
+        ),
+        'added token is "the".*searched for before the letters of two ByteLevel',
+    ),
+    "bytes twice in version 2": (
+        lambda document: document.update(version="2.0", normalizer={"type": "ByteLevel"}),
+        "in files of version 2, ByteLevel does not always",
+    ),
+    "bytes decoded twice": (
+        setting("decoder", {"type": "Sequence", "decoders": [{"type": "ByteLevel"}] * 2}),
+        "a second ByteLevel takes letters in the text for bytes",
+    ),
     "a blank before each piece": (
         setting("pre_tokenizer", split_of(pre.Digits(), pre.ByteLevel(add_prefix_space=True))),
         "a blank would be put before every piece, but pieces can have white space",
@@ -334,15 +378,15 @@ REFUSED: dict[str, tuple[Change, str]] = {
         ),
         "tokenizers 1 takes no notice of it",
     ),
-    "bytes in the normalizer, too": (
-        setting("normalizer", {"type": "ByteLevel"}), "a second ByteLevel writes",
-    ),
-    "bytes, then lower case": (
-        setting(
-            "normalizer",
-            {"type": "Sequence", "normalizers": [{"type": "ByteLevel"}, {"type": "Lowercase"}]},
+    "bytes in the normalizer, then lower case": (
+        lambda document: document.update(
+            normalizer={
+                "type": "Sequence",
+                "normalizers": [{"type": "ByteLevel"}, {"type": "Lowercase"}],
+            },
+            pre_tokenizer=None,
         ),
-        "normalizer is",
+        "pre_tokenizer is null",
     ),
     "a pattern replaced": (
         setting(

@@ -11,9 +11,9 @@ from typing import Any, Literal, get_args
 import pytest
 
 import cutline
-from cutline.formats.merges import as_text
 from cutline.newer_forms import combining, normalize_newer
 from cutline.normalizing import Form, NewerForm, Traced, later_characters
+from cutline.vocabulary.letters import as_text
 
 tokenizers = pytest.importorskip("tokenizers")
 NEWER = tokenizers.__version__.startswith("1.")

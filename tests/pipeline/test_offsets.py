@@ -22,7 +22,7 @@ JOINING = {
     "compatible, decomposed", "lower case", "replaced", "accents removed", "as bert normalizes",
     "as nmt normalizes", "runs of blanks", "precompiled", "as bert splits", "clip",
     "clip, of transformers 5",
-    "classes replaced", "bytes in the normalizer", "blanks as letters",
+    "classes replaced", "bytes in the normalizer", "letters of letters", "blanks as letters",
     "subwords", "scripts apart", "words led by blanks",
     "fixed lengths of digits", "deepseek llm",
 }  # fmt: skip

@@ -24,7 +24,6 @@ from cutline.formats.huggingface import (
 )
 from cutline.formats.merges import (
     MergeModel,
-    as_text,
     check_merges,
     list_merges,
     list_texts,
@@ -35,6 +34,7 @@ from cutline.formats.token_ids import Texts, TokenIds
 from cutline.formats.tokenizer_json import check_byte_level, parse_tokenizer_json
 from cutline.spec import AddedToken, TokenizerSpec
 from cutline.vocabulary import Vocabulary
+from cutline.vocabulary.letters import as_text
 from tests.vocabularies import with_bytes
 from tests.vocabulary.samples import SINGLE_BYTES
 

@@ -15,10 +15,10 @@ from typing import Final
 
 import numpy as np
 
-from cutline.formats.merges import as_text
 from cutline.formats.tokenizer_json import Part, refused
 from cutline.pretokenize.splitting import Splitting
 from cutline.vocabulary import Vocabulary
+from cutline.vocabulary.letters import as_text
 
 __all__ = ["check_after_bytes", "runs_of_numbers", "splittings_after_bytes"]
 

@@ -43,7 +43,7 @@ from cutline.words.joining import Joiner
 from cutline.words.models import Unigram, WordPiece
 from cutline.words.precompiled import Precompiled
 from cutline.words.splitting import Splitter
-from cutline.words.steps import ByCharacter, Collapse, CollapseWhite, ReplaceEach
+from cutline.words.steps import ByCharacter, ByteLetters, Collapse, CollapseWhite, ReplaceEach
 
 __all__ = ["MAGIC", "read_cutline", "write_cutline"]
 
@@ -63,6 +63,7 @@ _OfText = (
     | Prepend
     | Lead
     | ByCharacter
+    | ByteLetters
     | Collapse
     | CollapseWhite
     | ReplaceEach

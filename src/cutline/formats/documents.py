@@ -21,7 +21,7 @@ from cutline.formats.merges import (
     read_tokens,
 )
 from cutline.formats.metaspace import before_bytes, is_over_characters, make_character_spec
-from cutline.formats.stages import make_split, make_steps, without_white_space
+from cutline.formats.stages import letters_first, make_split, make_steps, without_white_space
 from cutline.formats.tokenizer_json import (
     Part,
     TokenizerJson,
@@ -99,10 +99,11 @@ def _check_texts(document: Part, source: str) -> None:
 def _byte_level_spec(parsed: TokenizerJson, name: str, source: str) -> TokenizerSpec:
     check_byte_level(parsed, source)
     spaces, splitters = before_bytes(parsed, source)
+    letters, splitters = letters_first(splitters, parsed.added_tokens, source)
     split = make_split(splitters, source, is_newer=parsed.is_normalized)
     added = {token.content: token.id for token in parsed.added_tokens}
     normalizers: Sequence[Part] = parsed.normalizers
-    if not spaces:  # which keep blanks in pieces, as another letter
+    if not (spaces or letters):  # which keep blanks in pieces, as other letters
         normalizers = without_white_space(normalizers, split, parsed.added_tokens)
     model, never = parsed.model, dict[bytes, int]()
     if split.led_pat_str and (model.end_of_word_suffix or model.continuing_subword_prefix):
@@ -114,9 +115,7 @@ def _byte_level_spec(parsed: TokenizerJson, name: str, source: str) -> Tokenizer
         model, never = with_leading_blanks(model, split, added)
         added = {}
     vocabulary, unreachable = merged(model, added)
-    check_after_bytes(
-        vocabulary, parsed.pre_tokenizers, ignore_merges=model.ignore_merges, source=source
-    )
+    check_after_bytes(vocabulary, splitters, ignore_merges=model.ignore_merges, source=source)
     if parsed.model.ignore_merges:
         for token in parsed.added_tokens:
             if token.single_word and token.content in parsed.model.ids:
@@ -127,7 +126,7 @@ def _byte_level_spec(parsed: TokenizerJson, name: str, source: str) -> Tokenizer
         vocabulary,
         split.pat_str,
         parsed.added_tokens,
-        (*make_steps(normalizers, source), *spaces),
+        (*make_steps(normalizers, source, over_bytes=True), *spaces, *letters),
         split.prefix_space,
         unreachable | never,
         parsed.n_template_tokens,

@@ -14,7 +14,7 @@ from cutline.spec import TokenizerSpec
 from cutline.words.joining import Joiner, JoinMetaspace, JoinWordPiece
 from cutline.words.precompiled import Precompiled
 from cutline.words.splitting import Metaspace, SplitClass, Splitter, WhitespaceSplit
-from cutline.words.steps import ByCharacter, Collapse, CollapseWhite, ReplaceEach
+from cutline.words.steps import ByCharacter, ByteLetters, Collapse, CollapseWhite, ReplaceEach
 
 __all__ = [
     "document_of",
@@ -123,6 +123,8 @@ def _normalizer(step: Step) -> Any:
             return {"type": "StripAccents"}
         case ByCharacter("nmt"):
             return {"type": "Nmt"}
+        case ByteLetters():
+            return {"type": "ByteLevel"}
     raise VocabularyError(
         f"a tokenizer.json cannot say the step {step!r} at its place (BertNormalizer removes "
         "accents after NFD only): save as .cutline"

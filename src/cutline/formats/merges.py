@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from cutline.errors import VocabularyError
 from cutline.formats.token_ids import Texts, TokenIds
 from cutline.kernels.base.text_table import read_letters
+from cutline.vocabulary.letters import BYTE_BY_LETTER, BYTE_OF, as_text
 from cutline.vocabulary.vocabulary import Vocabulary
 
 __all__ = [
@@ -23,8 +24,6 @@ __all__ = [
     "ByteTokens",
     "Merge",
     "MergeModel",
-    "as_bytes",
-    "as_text",
     "check_merges",
     "list_merges",
     "list_texts",
@@ -41,18 +40,6 @@ WRAP_HINT: Final = (
     "cutline.wrap(tokenizer) counts and cuts with any tokenizer, more slowly; it also takes the "
     "path of a tokenizer.json or of a sentencepiece model, or the name of a model"
 )
-
-_PRINTED: Final = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
-_REST: Final = [byte for byte in range(256) if byte not in _PRINTED]
-_LETTER: Final = {byte: chr(byte) for byte in _PRINTED} | {
-    byte: chr(0x100 + place) for place, byte in enumerate(_REST)
-}
-"""GPT-2's letter for each byte: itself if it is printable, otherwise one from U+0100 on."""
-
-_TO_TEXT: Final = {byte: ord(letter) for byte, letter in _LETTER.items()}
-_TO_BYTE: Final = {letter: byte for byte, letter in _LETTER.items()}
-_BYTE_OF: Final = np.full(max(_TO_TEXT.values()) + 1, -1, dtype=np.int16)
-_BYTE_OF[list(_TO_TEXT.values())] = list(_TO_TEXT)
 
 
 class Joins(NamedTuple):
@@ -163,24 +150,6 @@ class MergeModel:
         return found[tokens]
 
 
-def as_text(token: bytes) -> str:
-    r"""Write a token with GPT-2's letter for each byte.
-
-    >>> as_text(b" the\n")
-    'ĠtheĊ'
-    """
-    return token.decode("latin-1").translate(_TO_TEXT)
-
-
-def as_bytes(text: str) -> bytes:
-    """Read what `as_text` wrote.
-
-    Raises:
-        KeyError: a letter is none of GPT-2's.
-    """
-    return bytes(map(_TO_BYTE.__getitem__, text))
-
-
 def list_texts(vocabulary: Vocabulary) -> list[str]:
     """Write every token like `as_text`, in merge order."""
     letters = as_text(vocabulary.arena)
@@ -258,9 +227,9 @@ def read_tokens(model: MergeModel, added_tokens: Mapping[str, int]) -> ByteToken
                 f"{model.source}: special token {text!r} has id {model.ids.numbers[place]} in the "
                 f"vocabulary and id {token_id!r} elsewhere"
             )
-        kept[place] = merging[place] or text in _TO_BYTE
+        kept[place] = merging[place] or text in BYTE_BY_LETTER
     places = np.flatnonzero(kept)
-    arena, lengths, wrong = read_letters(texts.arena, texts.offsets, places, _BYTE_OF)
+    arena, lengths, wrong = read_letters(texts.arena, texts.offsets, places, BYTE_OF)
     if wrong >= 0:
         place = int(places[wrong])
         raise VocabularyError(

@@ -39,7 +39,7 @@ class _Preparation(NamedTuple):
     splits: bool = False
 
 
-def before_bytes(parsed: TokenizerJson, source: str) -> tuple[tuple[Step, ...], list[Part]]:
+def before_bytes(parsed: TokenizerJson, source: str) -> tuple[tuple[Step, ...], Sequence[Part]]:
     """Write a Metaspace before ByteLevel as steps and a Split.
 
     Returns:

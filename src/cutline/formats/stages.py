@@ -13,7 +13,7 @@ from cutline.formats.merges import WRAP_HINT
 from cutline.formats.one_class import literal
 from cutline.formats.tokenizer_json import Part, refused
 from cutline.formats.word_json import word_steps
-from cutline.normalizing import SPACE, Form, Lower, Prepend, Replace, Step, Strip, StripBlanks
+from cutline.normalizing import SPACE, Form, Lead, Lower, Prepend, Replace, Step, Strip, StripBlanks
 from cutline.pretokenize.analysis import START, Tables
 from cutline.pretokenize.charset import CharSet
 from cutline.pretokenize.compiled import ACCEPT_HERE
@@ -27,9 +27,11 @@ from cutline.pretokenize.unicode import find_property, unicode_scripts
 from cutline.spec import LED_PIECE, AddedToken, TokenizerSpec
 from cutline.vocabulary import R50K_PAT_STR
 from cutline.words.characters import chars_of
+from cutline.words.steps import ByteLetters
 
 __all__ = [
     "Split",
+    "letters_first",
     "make_split",
     "make_steps",
     "never_takes",
@@ -51,8 +53,13 @@ _ASCII: Final = CharSet.from_ranges([(0, 0x80)])
 _AROUND_SPACE: Final = ("NFC", "NFD", "NFKC", "NFKD", "Lowercase", "StripAccents")
 
 
-def make_steps(parts: Sequence[Part], source: str) -> tuple[Step, ...]:
+def make_steps(parts: Sequence[Part], source: str, *, over_bytes: bool = False) -> tuple[Step, ...]:
     """Turn normalizers into steps.
+
+    Args:
+        parts: the normalizers.
+        source: where they come from.
+        over_bytes: the model is over bytes, those of the letters that one may write for bytes.
 
     Raises:
         VocabularyError: one is not supported; shows it.
@@ -74,6 +81,8 @@ def make_steps(parts: Sequence[Part], source: str) -> tuple[Step, ...]:
                 if not old:
                     raise refused(source, "normalizer", part, "it replaces nothing")
                 steps.append(Replace(old, new))
+            case {"type": "ByteLevel"} if over_bytes:
+                steps.append(ByteLetters())
             case _:
                 steps += word_steps(part, source)
     return tuple(steps)
@@ -119,6 +128,34 @@ def _never_matches(pat_str: str, characters: str) -> bool:
     return not (goes_on | ends).any()
 
 
+def letters_first(
+    parts: Sequence[Part], added_tokens: Iterable[AddedToken], source: str
+) -> tuple[tuple[Step, ...], Sequence[Part]]:
+    """Write each ByteLevel at the start but the last one of all as steps.
+
+    Returns:
+        The steps, and the other pre-tokenizers, which split the letters that these write.
+
+    Raises:
+        VocabularyError: texts are split before, or added tokens would be found in the letters.
+    """
+    steps: tuple[Step, ...] = ()
+    while [part["type"] for part in parts].count("ByteLevel") > 1:
+        first, leads = parts[0], bool(parts[0].get("add_prefix_space", True))
+        if first["type"] != "ByteLevel" or first.get("use_regex", True):
+            why = "texts are split before a second ByteLevel, which writes letters for letters"
+            raise refused(source, "pre_tokenizer", list(parts), why)
+        for token in added_tokens:
+            # Others are found in the letters where they are in the text.
+            looks = leads or token.lstrip or token.rstrip or token.single_word
+            if token.normalized and looks:
+                why = "it is searched for before the letters of two ByteLevel are written"
+                raise refused(source, "added token", token.content, why)
+        steps += (Lead(" "), ByteLetters()) if leads else (ByteLetters(),)
+        parts = parts[1:]
+    return steps, parts
+
+
 class Split(NamedTuple):
     """What pre-tokenizers do.
 
@@ -147,14 +184,12 @@ def make_split(parts: Sequence[Part], source: str, *, is_newer: bool = False) ->
         VocabularyError: text is not turned into bytes, or the order is not supported.
         PatternError: a pattern is not known to mean the same here.
     """
-    byte_levels = [place for place, part in enumerate(parts) if part["type"] == "ByteLevel"]
-    if len(byte_levels) != 1:
+    place = next((at for at, part in enumerate(parts) if part["type"] == "ByteLevel"), None)
+    if place is None:
         why = "byte-level BPE has the pre-tokenizer ByteLevel"
-        if byte_levels:
-            why = "a second ByteLevel writes the letters of the first one as bytes"
         raise refused(source, "pre_tokenizer", list(parts) or None, why)
-    before, to_bytes = parts[: byte_levels[0]], parts[byte_levels[0]]
-    after = splittings_after_bytes(parts[byte_levels[0] + 1 :], source)
+    before, to_bytes = parts[:place], parts[place]
+    after = splittings_after_bytes(parts[place + 1 :], source)
     prefix_space = bool(to_bytes.get("add_prefix_space", True))
     uses_regex = to_bytes.get("use_regex", True)
     if prefix_space and before:

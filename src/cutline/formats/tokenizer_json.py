@@ -93,7 +93,11 @@ def parse_tokenizer_json(document: Part, source: str) -> TokenizerJson:
         splitters.append(_TO_BYTES)
     tokens = document.get("added_tokens") or []
     added_tokens = tuple(parse_added_tokens(tokens, model.ids, len(model.ids), source))
-    if normalizers and normalizers[-1]["type"] == "ByteLevel":
+    before, after = ([part["type"] for part in parts] for parts in (normalizers, splitters))
+    if is_newer(document) and (before + after).count("ByteLevel") > 1:
+        why = "in files of version 2, ByteLevel does not always write letters once more"
+        raise refused(source, "ByteLevel", [*normalizers, *splitters], why)
+    if before[-1:] == ["ByteLevel"] and "ByteLevel" not in after:
         _check_beside_letters(added_tokens, source, are_letters=is_newer(document))
         normalizers.pop()
         splitters.insert(0, _TO_BYTES)
@@ -212,6 +216,9 @@ def check_byte_level(parsed: TokenizerJson, source: str) -> None:
         VocabularyError: names the decoder.
     """
     types = [decoder["type"] for decoder in parsed.decoders]
+    if types.count("ByteLevel") > 1:
+        why = "a second ByteLevel takes letters in the text for bytes"
+        raise refused(source, "decoder", list(parsed.decoders), why)
     for decoder in parsed.decoders:
         if decoder["type"] not in _OF_BYTES or types[0] != "ByteLevel":
             raise refused(source, "decoder", decoder, "tokens are letters for bytes")

@@ -31,13 +31,15 @@ from cutline.formats.json_parts import (
     word_decoder,
     written_pattern,
 )
-from cutline.formats.merges import Merge, as_text, list_merges, list_texts, unreachable
+from cutline.formats.merges import Merge, list_merges, list_texts, unreachable
 from cutline.formats.stages import scripts_pattern
 from cutline.formats.word_json import UNLIMITED, unused_prefix
 from cutline.normalizing import Lead, Prepend, Replace, Spell, Step, Unknown
 from cutline.pretokenize.splitting import Splitting
 from cutline.spec import LED_PIECE, TokenizerSpec
+from cutline.vocabulary.letters import as_text
 from cutline.words.models import Unigram, WordPiece
+from cutline.words.steps import ByteLetters
 
 __all__ = ["make_document"]
 
@@ -212,7 +214,7 @@ def _of_bytes(spec: TokenizerSpec, split: SplitRegex | None, prefix: str) -> dic
         if spec.led_pat_str
         else pre_tokenizer(split, prefix_space=spec.prefix_space)
     )
-    steps, splitter = _with_metaspace(spec.normalizer, splitter)
+    steps, splitter = _with_first(spec.normalizer, splitter)
     return document_of(
         spec,
         model=model,
@@ -222,15 +224,18 @@ def _of_bytes(spec: TokenizerSpec, split: SplitRegex | None, prefix: str) -> dic
     )
 
 
-def _with_metaspace(
+def _with_first(
     steps: tuple[Step, ...], splitter: dict[str, Any]
 ) -> tuple[tuple[Step, ...], dict[str, Any]]:
-    """Write the steps of a Metaspace before ByteLevel as such a pre-tokenizer."""
+    """Write the steps of a Metaspace or ByteLevel before ByteLevel as such a pre-tokenizer."""
+    parts = splitter.get("pretokenizers", [splitter])
     match steps:
         case [*before, Replace(" ", written), Lead(prefix)] if written == prefix:
-            parts = splitter.get("pretokenizers", [splitter])
             space = metaspace("always", prefix, splits=False)
             return tuple(before), {"type": "Sequence", "pretokenizers": [space, *parts]}
+        case [*before, Lead(" "), ByteLetters()]:
+            first = pre_tokenizer(None, prefix_space=True)
+            return tuple(before), {"type": "Sequence", "pretokenizers": [first, *parts]}
     return steps, splitter
 
 

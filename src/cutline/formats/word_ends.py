@@ -12,11 +12,12 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from cutline.formats.merges import MergeModel, as_bytes, as_text
+from cutline.formats.merges import MergeModel
 from cutline.formats.stages import Split, never_takes
 from cutline.formats.token_ids import UTF8, Texts, TokenIds
 from cutline.formats.tokenizer_json import refused
 from cutline.kernels.base.text_table import replace_ends, texts_that_end
+from cutline.vocabulary.letters import as_bytes, as_text
 
 __all__ = ["problem_of_suffix", "with_blanks"]
 

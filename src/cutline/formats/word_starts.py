@@ -10,10 +10,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Final
 
-from cutline.formats.merges import Merge, MergeModel, as_bytes, as_text
+from cutline.formats.merges import Merge, MergeModel
 from cutline.formats.stages import Split, never_takes
 from cutline.formats.token_ids import Texts, TokenIds
 from cutline.formats.tokenizer_json import TokenizerJson, refused
+from cutline.vocabulary.letters import as_bytes, as_text
 
 __all__ = [
     "alone",

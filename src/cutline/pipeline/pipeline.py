@@ -32,6 +32,7 @@ from cutline.pretokenize.splitting import Splitting
 from cutline.spec import AddedToken, TokenizerSpec
 from cutline.text_encoder import TextEncoder
 from cutline.words.joining import JoinMetaspace
+from cutline.words.steps import ByteLetters
 
 if TYPE_CHECKING:
     from cutline.kernels.base.alignment import Alignment
@@ -590,4 +591,4 @@ def _may_shorten_little(step: Step) -> bool:
     """Return whether a step makes at least one character of four."""
     if isinstance(step, Replace):
         return len(step.old) <= len(step.new)
-    return isinstance(step, Form | Lower | Prepend | Spell)
+    return isinstance(step, ByteLetters | Form | Lower | Prepend | Spell)

@@ -19,11 +19,11 @@ from cutline.normalizing import (
     later_characters,
 )
 from cutline.words.precompiled import Precompiled
-from cutline.words.steps import ByCharacter, Collapse, CollapseWhite, ReplaceEach
+from cutline.words.steps import ByCharacter, ByteLetters, Collapse, CollapseWhite, ReplaceEach
 
 __all__ = ["base_letters", "slices_may_have"]
 
-_ALONE: Final = (Lower, Strip, ByCharacter, ReplaceEach, Spell, Unknown)
+_ALONE: Final = (Lower, Strip, ByCharacter, ByteLetters, ReplaceEach, Spell, Unknown)
 _KEEP_BASES: Final = (Form, Lower, Strip, ByCharacter)
 _MOST_BYTES: Final = 5  # of a grapheme cluster that a map looks up as a whole
 _composes: Final = Form("NFC").composes

@@ -6,7 +6,7 @@ from functools import cache
 from cutline.normalizing import Form, Lower, Prepend, Replace, Spell, Step, Strip, Unknown
 from cutline.words.characters import chars_of
 from cutline.words.precompiled import Precompiled
-from cutline.words.steps import ByCharacter, ReplaceEach
+from cutline.words.steps import ByCharacter, ByteLetters, ReplaceEach
 
 __all__ = ["BeginsAnew", "looks"]
 
@@ -110,4 +110,4 @@ def looks(step: Step) -> bool:
             return len(old) != 1
         case Unknown(fuses=fuses):
             return fuses
-    return not isinstance(step, ByCharacter | Lower | ReplaceEach | Spell)
+    return not isinstance(step, ByCharacter | ByteLetters | Lower | ReplaceEach | Spell)

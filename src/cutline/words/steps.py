@@ -9,10 +9,12 @@ import numpy as np
 from cutline.checks import without_surrogates
 from cutline.kernels.words.classes import change_members
 from cutline.normalizing import SPACE, StripBlanks, Traced, blocks, of_each
+from cutline.vocabulary.letters import as_text
 from cutline.words.characters import ClassName, chars_of, members_of
 
 __all__ = [
     "ByCharacter",
+    "ByteLetters",
     "Collapse",
     "CollapseWhite",
     "Kind",
@@ -98,6 +100,15 @@ class ReplaceEach(_Alone):
     def apply(self, text: str) -> str:
         """See `Step.apply`."""
         return change_members(without_surrogates(text), members_of(self.members).edges, self.new)
+
+
+@dataclass(frozen=True, slots=True)
+class ByteLetters(_Alone):
+    """Writes GPT-2's letters for the bytes of each character, where ByteLevel does so once more."""
+
+    def apply(self, text: str) -> str:
+        """See `Step.apply`."""
+        return as_text(without_surrogates(text).encode())
 
 
 _BLANKS: Final = re.compile("  +")

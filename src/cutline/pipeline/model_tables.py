@@ -52,11 +52,16 @@ def _of_word_piece(model: WordPiece, meta: bytes) -> dict[str, Any]:
 def _of_unigram(model: Unigram, vocabulary: Vocabulary, meta: bytes) -> dict[str, Any]:
     scores = np.frombuffer(model.scores, dtype="<f8").astype(np.float64)
     lowest = float(scores.min(initial=np.inf)) - _UNKNOWN_PENALTY
+    unit = 1e-15
+    if model.is_single:
+        lowest = float(np.float32(lowest))
+        unit = 5e-7
     return {
         "scores": scores,
         "unk_score": lowest,
         # Sums have at most a summand for each byte; each adds half a unit in the last place.
-        "rounding": float(np.abs(np.append(scores, lowest)).max()) * 1e-15,
+        "rounding": float(np.abs(np.append(scores, lowest)).max()) * unit,
+        "is_single": model.is_single,
         "fuses": model.fuse_unk,
         "meta": meta,
         "byte_ids": _byte_ids(vocabulary) if model.byte_fallback else None,

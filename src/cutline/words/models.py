@@ -27,9 +27,11 @@ class Unigram(NamedTuple):
         unk_id: the id of unknown characters; None: a text that has some cannot be encoded.
         byte_fallback: unknown characters become the tokens `<0x00>` to `<0xFF>` of their bytes.
         fuse_unk: unknown characters side by side are one token.
+        is_single: sums are rounded to single precision, as sentencepiece's are.
     """
 
     scores: bytes
     unk_id: int | None
     byte_fallback: bool = False
     fuse_unk: bool = True
+    is_single: bool = False

@@ -63,7 +63,7 @@ cdef class WordEncoder:
             characters that change one another become (None: it is not known run by run);
             `strips_start`: slices do not begin with white space; and of WordPiece
             `continuation` (bytes) and `most_characters`; of Unigram `scores` (float64), `fuses`
-            `meta` (the bytes that META stands for) and `byte_ids` (uint32, shape (256,), or None).
+            `is_single` (sums are rounded to single precision), `meta` (the bytes that META stands for) and `byte_ids` (uint32, shape (256,), or None).
     """
 
     def __cinit__(
@@ -97,6 +97,7 @@ cdef class WordEncoder:
             self.held.append(scores)
             self.model.unk_score = options["unk_score"]
             self.model.rounding = options["rounding"]
+            self.model.is_single = options["is_single"]
             self.model.fuses = options["fuses"]
             if options["byte_ids"] is not None:
                 self.model.falls_back = True

@@ -297,7 +297,9 @@ cdef class LongestEnds(SliceCounts):
             return NO_MEMORY
         counts = state.spans
         if model.kind == UNIGRAM:
-            if count_prefixes(model, &state.paths, data, length, counts) < 0:
+            if count_prefixes(
+                model, &state.paths, data, length, self.longest_word, counts
+            ) < 0:
                 return NO_MEMORY
             if inside and not state.paths.is_sure:
                 return UNKNOWN

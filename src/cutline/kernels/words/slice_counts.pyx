@@ -147,7 +147,7 @@ cdef class SliceCounts(TextStarts):
             return NO_MEMORY
         count = best_path(
             model, &state.paths, state.reader.buffer + state.words.starts[0], n, state.out, NULL,
-            NULL, True,
+            NULL, True, self.longest_word,
         )
         if count >= 0 and (
             not state.paths.is_sure or (model.fuses and state.paths.begins_unknown)

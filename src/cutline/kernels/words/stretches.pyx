@@ -340,4 +340,4 @@ cdef Py_ssize_t encode_word(
         return 1
     if model.kind == WORD_PIECE:
         return longest_matches(model, start, n, out, spans)
-    return best_path(model, &state.paths, start, n, out, spans, NULL, False)
+    return best_path(model, &state.paths, start, n, out, spans, NULL, False, 0)

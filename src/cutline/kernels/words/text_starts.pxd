@@ -22,6 +22,7 @@ cdef class TextStarts:
     cdef bint by_runs           # characters are entangled, and runs with such are looked up
     cdef Py_ssize_t gap         # tokens from one start to the next; 0: no start is left out
     cdef Py_ssize_t before      # bytes that may come before the first word
+    cdef Py_ssize_t longest_word    # bytes of those with joints
     cdef readonly int64_t total
     cdef Py_ssize_t build_with(self, WordState* state, parts) except? -1
     cdef bint reserve(self, bint has_parts) noexcept nogil

@@ -104,7 +104,7 @@ cdef class TextStarts:
         cdef Py_ssize_t outcome
         if not self.reserve(parts is not None):
             raise MemoryError(f"no memory for the starts of {self.starts.n} characters of text")
-        self.starts.count = self.total = 0
+        self.starts.count = self.total = self.longest_word = 0
         self.encoder.begin(state, self.char_map, self.held)
         state.paths.watch.is_on = True
         state.may_change = self.by_runs
@@ -140,7 +140,7 @@ cdef class TextStarts:
         self.starts.n = text.n
         if not self.reserve(False):
             return NO_MEMORY
-        self.starts.count = self.total = 0
+        self.starts.count = self.total = self.longest_word = 0
         state.reader.text = text[0]
         state.prefixes.start = NOT_FOUND
         cdef Py_ssize_t outcome = self.build(state, NULL, 0)
@@ -166,7 +166,6 @@ cdef class TextStarts:
         cdef Joints joints
         joints.items = NULL
         joints.slots = joints.count = 0
-        joints.before = self.before
         if not add_start(&self.starts, 0, 0, False):
             return NO_MEMORY
         for at in range(0, n_edges, 2):
@@ -473,8 +472,9 @@ cdef class TextStarts:
         if not grow(<void**> &state.out, &state.out_slots, 4 * n + 4, sizeof(uint32_t)):
             return NO_MEMORY
         count = best_path(
-            &self.encoder.model, &state.paths, data, n, state.out, NULL, joints, True
+            &self.encoder.model, &state.paths, data, n, state.out, NULL, joints, True, self.before
         )
+        self.longest_word = max(self.longest_word, n)
         if count < 0:
             return count
         for at in range(joints.count):

@@ -9,21 +9,21 @@ cdef struct Joint:
 cdef struct Joints:
     Joint* items
     Py_ssize_t count, slots
-    Py_ssize_t before           # bytes that the word may have before it
 
 cdef Py_ssize_t best_path(
     const WordModel* model, Paths* paths, const uint8_t* word, Py_ssize_t n,
-    uint32_t* out, Py_ssize_t* spans, Joints* joints, bint compares
+    uint32_t* out, Py_ssize_t* spans, Joints* joints, bint compares, Py_ssize_t before
 ) noexcept nogil
 cdef Py_ssize_t count_path(
     const WordModel* model, Paths* paths, const uint8_t* word, Py_ssize_t n
 ) noexcept nogil
 cdef Py_ssize_t count_prefixes(
-    const WordModel* model, Paths* paths, const uint8_t* word, Py_ssize_t n, Py_ssize_t* counts
+    const WordModel* model, Paths* paths, const uint8_t* word, Py_ssize_t n, Py_ssize_t before,
+    Py_ssize_t* counts
 ) noexcept nogil
 cdef Py_ssize_t count_more_prefixes(
     const WordModel* model, Paths* paths, const uint8_t* word, Py_ssize_t begun, Py_ssize_t n,
-    uint32_t* node, Py_ssize_t* counts
+    Py_ssize_t before, uint32_t* node, Py_ssize_t* counts
 ) noexcept nogil
 cdef Py_ssize_t window_of(const WordModel* model) noexcept nogil
 cdef void begin_path(Paths* paths, double score) noexcept nogil

@@ -49,7 +49,7 @@ cdef inline void consider(
     """
     cdef bint is_better, differs
     cdef uint32_t n_tokens
-    score += to.score
+    score = added(model, to.score, score)
     is_better = score > best.score
     if compares:
         n_tokens = tokens_with(model, to, token)
@@ -61,6 +61,11 @@ cdef inline void consider(
     best.score = score if is_better else best.score
     best.token = token if is_better else best.token
     best.n_bytes = n_bytes if is_better else best.n_bytes
+
+
+cdef inline double added(const WordModel* model, double sum, double score) noexcept nogil:
+    """The next sum. That of two floats, in double precision, is rounded to the nearest float."""
+    return <double> <float> (sum + score) if model.is_single else sum + score
 
 
 cdef inline uint32_t tokens_with(
@@ -91,7 +96,9 @@ cdef inline void find_path(
     best.token = token
     best.n_bytes = end - at if token == 0 else ends[token].n_bytes
     first = &to[end - best.n_bytes]
-    best.score = first.score + (model.unk_score if token == 0 else ends[token].score)
+    best.score = added(
+        model, first.score, model.unk_score if token == 0 else ends[token].score
+    )
     if compares:
         best.n_tokens = tokens_with(model, first, token)
         best.other = best.score - first.margin
@@ -232,7 +239,7 @@ cdef Py_ssize_t write_unknown(
 
 cdef Py_ssize_t best_path(
     const WordModel* model, Paths* paths, const uint8_t* word, Py_ssize_t n,
-    uint32_t* out, Py_ssize_t* spans, Joints* joints, bint compares
+    uint32_t* out, Py_ssize_t* spans, Joints* joints, bint compares, Py_ssize_t before
 ) noexcept nogil:
     """The ids of a word (n >= 1). Returns how many, or NO_MEMORY or INTERRUPTED.
 
@@ -241,15 +248,15 @@ cdef Py_ssize_t best_path(
         spans: where each token starts and ends; NULL: not asked.
         joints: emptied, and filled with places at which the word can be cut; NULL: not asked.
         compares: say whether the number is sure; joints need it.
+        before: bytes that the word may have before it.
     """
     cdef Py_ssize_t at = 0, end, count = 0, run = -1, place, after
     cdef double score = 0
     cdef uint32_t token
     cdef bint is_sure = True, unknown
-    cdef Py_ssize_t longest = n, least
+    cdef Py_ssize_t longest = n + before, least
     if joints != NULL:
         joints.count = 0
-        longest += joints.before
     while at < n:
         least = WINDOW if joints == NULL else LEAST_JOINT
         if compares:
@@ -339,11 +346,12 @@ cdef inline bint add_joint(Joints* joints, Py_ssize_t at, Py_ssize_t tokens) noe
 
 
 cdef Py_ssize_t count_prefixes(
-    const WordModel* model, Paths* paths, const uint8_t* word, Py_ssize_t n, Py_ssize_t* counts
+    const WordModel* model, Paths* paths, const uint8_t* word, Py_ssize_t n, Py_ssize_t before,
+    Py_ssize_t* counts
 ) noexcept nogil:
     """Count the tokens of every prefix: counts[k] is that of word[:k], for k from 0 to n.
 
-    The best path to a place is that of the text up to it. Only counts where characters end mean
+    The word may have so many bytes before it where it is asked whether the counts are sure. The best path to a place is that of the text up to it. Only counts where characters end mean
     something. Returns 0, NO_MEMORY or INTERRUPTED.
     """
     cdef uint32_t node = 0
@@ -351,12 +359,12 @@ cdef Py_ssize_t count_prefixes(
         return NO_MEMORY
     begin_path(paths, 0)
     counts[0] = 0
-    return count_more_prefixes(model, paths, word, 0, n, &node, counts)
+    return count_more_prefixes(model, paths, word, 0, n, before, &node, counts)
 
 
 cdef Py_ssize_t count_more_prefixes(
     const WordModel* model, Paths* paths, const uint8_t* word, Py_ssize_t begun, Py_ssize_t n,
-    uint32_t* node, Py_ssize_t* counts
+    Py_ssize_t before, uint32_t* node, Py_ssize_t* counts
 ) noexcept nogil:
     """Go on where the paths to places up to `begun` are known, their counts, and the node there.
 
@@ -366,7 +374,7 @@ cdef Py_ssize_t count_more_prefixes(
     with others are behind; it is for words that have not begun before.
     """
     cdef Py_ssize_t place, start, run
-    cdef double risk = (n + 2) * model.rounding * n
+    cdef double risk = (n + 2) * model.rounding * (n + before)
     place = follow_on(model, paths, word, begun, n, node, n, True)
     if place < 0:
         return place

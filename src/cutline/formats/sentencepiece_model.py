@@ -135,22 +135,28 @@ def steps_of(
     Raises:
         VocabularyError: they cannot be expressed exactly.
     """
-    changing = () if charsmap is None else (charsmap,)
+    changing: tuple[Step, ...] = () if charsmap is None else (charsmap,)
+    ending: tuple[Step, ...] = (_TO_BLANK,)
+    if charsmap is not None and BLANK not in charsmap.apply(BLANK) + charsmap.texts:
+        ending = ()  # none is left
     if removes_blanks:
-        # The prefix is a blank of the run with which a text may begin.
-        first = Lead(" ") if adds_prefix else StripBlanks(True, False)
-        return (*changing, Collapse(" "), first, _TO_BLANK, StripBlanks(False, True))
+        changing, ending = (*changing, Collapse(" ")), (*ending, StripBlanks(False, True))
+        if not adds_prefix:
+            return (*changing, StripBlanks(True, False), *ending)
+        # It is a blank of the run with which a text may begin; but U+2581 is not of that run.
+        first = Lead(" ")
+        return (*changing, first, *ending) if _TO_BLANK in ending else (*changing, *ending, first)
     if not adds_prefix:
-        return (*changing, _TO_BLANK)
+        return (*changing, *ending)
     if charsmap is None or not charsmap.removes:
-        return (*changing, _TO_BLANK, Prepend(" "))
+        return (*changing, *ending, Prepend(" "))
     # A text of which nothing is left has the prefix, too.
     if not charsmap.keeps(" "):
         raise _refused(
             source,
             "rules of normalization that remove characters, and rules for what begins with a blank",
         )
-    return (Prepend(" "), *changing, _TO_BLANK)
+    return (Prepend(" "), *changing, *ending)
 
 
 def spec_of_pieces(

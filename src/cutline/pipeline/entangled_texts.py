@@ -50,7 +50,7 @@ class EntangledTexts:
     def strip_at(self, start: bool, end: bool) -> Strip:
         """Return what cuts off white space last, where a part begins or ends the text."""
         strip = self._rules.last_strip
-        return Strip(strip.left and start, strip.right and end)
+        return type(strip)(strip.left and start, strip.right and end)
 
     def steps_at(self, start: bool, end: bool) -> tuple[Step, ...]:
         """Return the steps for such a part."""

@@ -172,7 +172,8 @@ class CharRules:
         place = next((k for k, step in enumerate(last) if isinstance(step, Collapse)), len(last))
         if any(isinstance(step, Strip) for step in last[place:]) and last[place] != Collapse(" "):
             raise _refused(strips[0], "the replacement of runs is no white space")
-        return Strip(left, right)
+        kind = StripBlanks if all(isinstance(one, StripBlanks) for one in strips) else Strip
+        return kind(left, right)
 
     def _check_raw_strip(self, strip: Strip) -> None:
         """Refuse to cut off white space first where words begin otherwise then."""
@@ -319,7 +320,8 @@ class CharRules:
         """
         if not text:
             return 0
-        if text[0] in _WHITE or text[-1] in _WHITE:
+        is_more = any(self.strips_raw) or not isinstance(self.last_strip, StripBlanks)
+        if is_more and (text[0] in _WHITE or text[-1] in _WHITE):
             return LEFT | RIGHT
         space = self._metaspace
         is_prefix = self.last_strip.left and space is not None and text[0] == space.replacement
@@ -443,7 +445,7 @@ def _in_three(steps: tuple[Step, ...]) -> tuple[Strip, tuple[Step, ...], tuple[S
         if isinstance(step, Prepend):
             raise _refused(step, "it acts on the start of a text only")
     for step in steps:
-        if isinstance(step, StripBlanks):
+        if isinstance(step, StripBlanks) and step.left:
             raise _refused(
                 step,
                 "it leaves other white space, which may be a part of words; so transformers 5 "

@@ -22,6 +22,7 @@ from cutline.words.map_trie import Found, KeyTrie
 
 __all__ = ["CharsMap"]
 
+_KNOWN: Final = 1 << 14  # pairs of characters
 _LOOKED_THROUGH: Final = 4096  # characters at a time, for one that is changed
 
 
@@ -30,6 +31,20 @@ class _Singles(dict[int, str]):
 
     def __missing__(self, code_point: int) -> str:
         value = self[code_point] = chr(code_point)
+        return value
+
+
+class _Openings(dict[str, bool]):
+    """Of two characters each, whether a key of several begins with them."""
+
+    def __init__(self, keys: "_Keys") -> None:
+        super().__init__()
+        self._decide = keys.opens
+
+    def __missing__(self, pair: str) -> bool:
+        if len(self) >= _KNOWN:
+            self.clear()
+        value = self[pair] = self._decide(pair)
         return value
 
 
@@ -63,6 +78,13 @@ class _Keys:
         self.longest = max(trie.longest, *map(len, symbols), 1)
         self.texts = "\0".join([trie.strings, *symbols])
         self.removes = trie.removes
+        self._openings = _Openings(self)
+
+    def opens(self, pair: str) -> bool:
+        """Return whether a key begins with two characters."""
+        return self._trie.opens(pair) or any(
+            symbol.startswith(pair) for symbol in self._symbols.get(pair[0], ())
+        )
 
     def match(self, text: str, start: int) -> Found:
         """Find the key of several characters that is taken at a place."""
@@ -89,7 +111,7 @@ class _Keys:
         """
         at = 0
         while (at := first_member(text, self._second_edges, at + 1)) >= 0:
-            if text[at - 1] in self.firsts:
+            if self._openings[text[at - 1 : at + 1]]:
                 found = self.match(text, at - 1)
                 yield at - 1, found
                 if not overlapping:

@@ -252,10 +252,12 @@ class KeyTrie:
         """Return whether a key may have two characters side by side."""
         if character not in self.later:
             return False
-        if before in self.inner:
-            return True
-        first = self._step(self._root, before)
-        return first is not None and self._step(first[0], character) is not None
+        return before in self.inner or self.opens(before + character)
+
+    def opens(self, pair: str) -> bool:
+        """Return whether a key begins with two characters."""
+        first = self._step(self._root, pair[0])
+        return first is not None and self._step(first[0], pair[1]) is not None
 
     def values(self, characters: Iterable[str]) -> Iterator[str]:
         """Yield what all keys of several characters, if these are among some, are mapped to."""

@@ -154,7 +154,7 @@ class KeyTrie:
         self._find_kinds(nodes)
 
     def _find_kinds(self, nodes: _Nodes) -> None:
-        leads_on = np.isin(nodes.bases, self._bases)
+        leads_on = self._n_children(nodes.bases) > 0
         self.firsts = frozenset(map(chr, nodes.points[leads_on].tolist()))
         later, inner, self.longest = set[int](), set[int](), 1
         self.seconds: frozenset[str] = frozenset()
@@ -162,7 +162,7 @@ class KeyTrie:
             if self.longest > _MOST_LEVELS:
                 raise _damaged("its trie leads back to where it has been")
             nodes = self._after(np.unique(nodes.bases[leads_on]))
-            leads_on = np.isin(nodes.bases, self._bases)
+            leads_on = self._n_children(nodes.bases) > 0
             later |= set(nodes.points.tolist())
             self.seconds = self.seconds or frozenset(map(chr, later))
             inner |= set(nodes.points[leads_on].tolist())

@@ -212,6 +212,9 @@ def test_what_decides_about_a_blank() -> None:
     assert solid_end("e", (MAP, Collapse(" "))) == "e"
     assert solid_end("\ufb01", (MAP, Collapse(" "))) == "i"
     assert solid_end("b", (MAP, Collapse(" "))) == ""  # "ab" and "bb" end in it
+    assert solid_end(">", (SYMBOLS, Collapse(" "))) == ">"  # after "<x" it is what it is alone
+    assert solid_end("\u0302", (SYMBOLS, Collapse(" "))) == ""
+    assert solid_end("'", (CharsMap(charsmap({"'": "a"}), ("`'",)), Collapse(" "))) == ""
     assert solid_end("`", (CharsMap(charsmap({"` ": ""})), Collapse(" "))) == ""
 
 

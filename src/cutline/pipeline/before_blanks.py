@@ -81,5 +81,6 @@ def _is_apart(step: Step, text: str) -> bool:
         case Precompiled():
             return step.is_apart(text)
         case CharsMap():
-            return step.begins(text[0]) and not step.joins(text[-1], " ")
+            begins = step.begins(text[0]) or (len(text) == 1 and step.ends_alike(text))
+            return begins and not step.joins(text[-1], " ")
     return isinstance(step, Lower | ByCharacter | ReplaceEach | Unknown | Spell)

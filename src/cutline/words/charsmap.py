@@ -53,8 +53,9 @@ class _Keys:
 
     Attributes:
         singles: what each character on its own becomes.
-        firsts: the characters that begin keys of several; and
-        later: those that are in such after the first.
+        firsts: the characters that begin keys of several;
+        later: those that are in such after the first; and
+        later_in_map: of these, those in keys of the map.
         lasting: those that are in such before the last.
         longest: the characters of the longest key.
         texts: all that keys are mapped to, with zero bytes between.
@@ -70,6 +71,7 @@ class _Keys:
         self.singles = _Singles({ord(one): text for one, text in trie.singles.items()})
         self.singles.update((ord(symbol), symbol) for symbol in symbols if len(symbol) == 1)
         self.firsts = trie.firsts | {symbol[0] for symbol in symbols if len(symbol) > 1}
+        self.later_in_map = trie.later
         self.later = trie.later.union(*(symbol[1:] for symbol in symbols))
         self.lasting = (trie.firsts | trie.inner).union(*(symbol[:-1] for symbol in symbols))
         seconds = trie.seconds.union(symbol[1:2] for symbol in symbols) - {""}
@@ -231,6 +233,16 @@ class CharsMap:
     def begins(self, character: str) -> bool:
         """Return whether no key goes on with a character: what is before it has no effect on it."""
         return character not in self._keys.later
+
+    def ends_alike(self, character: str) -> bool:
+        """Return whether a character that ends a key or none becomes the same whatever is before.
+
+        Most that are in keys after the first are in symbols, of which they are left as they are.
+        """
+        keys = self._keys
+        if character in keys.later_in_map:
+            return False
+        return character not in keys.later or keys.singles[ord(character)] == character
 
     def goes_on(self, character: str) -> bool:
         """Return whether a key may go on after a character."""

@@ -175,6 +175,7 @@ def test_values_survive_json() -> None:
         {"normalizer": [{"": "Form", "name": "NFX"}]},
         {"normalizer": [{"": "Replace", "old": "", "new": "a"}]},
         {"normalizer": [{"": "Precompiled", "charsmap": "AAAA"}]},
+        {"normalizer": [{"": "CharsMap", "charsmap": "AAAA", "symbols": []}]},
         {"splitters": [{"": "Metaspace", "prepend": "always", "splits": True, "replacement": ""}]},
         {"splitters": [{"": "Form", "name": "NFC"}]},
         {"n_template_tokens": [1]},

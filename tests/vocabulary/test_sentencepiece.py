@@ -5,21 +5,80 @@ import json
 import random
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
 
 import cutline
 from cutline.errors import VocabularyError
+from tests.conftest import short_or_long
 from tests.texts import NAMED_TEXTS
 
 package = pytest.importorskip("sentencepiece", reason="the oracle of these tests")
 
+BLANK = "\u2581"
 LETTERS = [
     *"abehlotwr()<>.1 \n\t", " ", " ", "\u2581", "the", "<x>", "ab", "  ", "\n\n", "é", "日", "本",
     "字",
     "😀", "\ue000", "\u0301", "ж", "한",
 ]  # fmt: skip
+# Keys of several characters, some of them in others; nothing, blanks and U+2581 as values.
+RULES = {
+    "abc": "x", "ab": "y", "bcd": "", "é": "e", "日本": "ab c", "  x": "q", "z": " z", "ｘ": BLANK,
+    "①②③": "123", "\u0301": "", "th": "TH", "w": "w ", "ho": " ",
+}  # fmt: skip
+NASTY = [
+    *LETTERS, "\u0301\u0301", "\u0323", "\u0338", "e\u0301", "ẛ", "\u1112\u1161", "\u11ab",
+    "\u1161", "ﬁ", "①", "②③", "ｶﾞ", "か\u309a", "ﾊﾟ", "ｘ", "Ａ", "＜x＞", "ﷺ", "¨", "\u00a0",
+    "\u3000", "\u200b", "\u200d", "\u2028", "\x85", "\ufeff", "\x01", "\x7f", BLANK,
+    BLANK + "w", "  ", "abcd", "z", "x",
+]  # fmt: skip
+NORMALIZING: dict[str, dict[str, Any]] = {
+    "defaults": {"normalization_rule_name": "nmt_nfkc", "remove_extra_whitespaces": True},
+    "case folded": {
+        "normalization_rule_name": "nmt_nfkc_cf",
+        "remove_extra_whitespaces": True,
+        "byte_fallback": True,
+    },
+    "blanks stay": {"normalization_rule_name": "nfkc", "byte_fallback": True},
+    "blanks stay, some vanish": {"normalization_rule_name": "nmt_nfkc"},
+    "blanks stay, no prefix": {
+        "normalization_rule_name": "nmt_nfkc",
+        "add_dummy_prefix": False,
+        "byte_fallback": True,
+    },
+    "no prefix": {
+        "normalization_rule_name": "nmt_nfkc",
+        "remove_extra_whitespaces": True,
+        "add_dummy_prefix": False,
+    },
+    "blanks alone": {"remove_extra_whitespaces": True, "byte_fallback": True},
+    "blanks alone, symbols": {
+        "remove_extra_whitespaces": True,
+        "user_defined_symbols": ["<x>", BLANK + "w", "ab"],
+    },
+    "mapped symbols": {
+        "normalization_rule_name": "nmt_nfkc_cf",
+        "remove_extra_whitespaces": True,
+        "byte_fallback": True,
+        "user_defined_symbols": ["<x>", "the", "ﬁ", "①", BLANK + "w", "e\u0301", "a b"],
+    },
+    "mapped characters": {
+        "model_type": "char",
+        "vocab_size": 500,
+        "normalization_rule_name": "nmt_nfkc",
+        "remove_extra_whitespaces": True,
+    },
+    "own rules": {"rules": RULES, "remove_extra_whitespaces": True},
+    "own rules, symbols": {
+        "rules": RULES,
+        "remove_extra_whitespaces": True,
+        "byte_fallback": True,
+        "user_defined_symbols": ["abcd", "<x>", "①"],
+    },
+    "own rules, no prefix": {"rules": RULES, "byte_fallback": True, "add_dummy_prefix": False},
+}
 OPTIONS: dict[str, dict[str, Any]] = {
     "plain": {"byte_fallback": True},
     "no prefix": {"byte_fallback": True, "add_dummy_prefix": False},
@@ -44,12 +103,22 @@ OPTIONS: dict[str, dict[str, Any]] = {
 }
 
 
+def written(rules: dict[str, str], folder: Path) -> str:
+    """Write rules of normalization to a file."""
+    lines = [
+        "\t".join(" ".join(f"{ord(c):X}" for c in side) for side in rule) for rule in rules.items()
+    ]
+    path = folder / "rules.tsv"
+    path.write_text("".join(f"{line}\n" for line in lines))
+    return str(path)
+
+
 @cache
 def trained(name: str, **more: Any) -> bytes:
     texts = [line for text in NAMED_TEXTS.values() for line in text[:2000].split("\n") if line]
     texts = [text.encode(errors="ignore").decode() for text in texts]
     texts += ["the theme of them all (they say) ends. ", "日本 the 日本 한국 é 😀  a  b "] * 9
-    written = io.BytesIO()
+    model = io.BytesIO()
     settings = {
         "vocab_size": 1200,
         "model_type": "bpe",
@@ -59,15 +128,25 @@ def trained(name: str, **more: Any) -> bytes:
         "minloglevel": 2,
         "hard_vocab_limit": False,
     }
-    package.SentencePieceTrainer.train(
-        sentence_iterator=iter(texts), model_writer=written, **settings | OPTIONS[name] | more
-    )
-    data = written.getvalue()
-    if symbols := OPTIONS[name].get("control_symbols"):
+    settings |= (OPTIONS | NORMALIZING)[name] | more
+    with TemporaryDirectory() as folder:
+        if rules := settings.pop("rules", None):
+            settings.pop("normalization_rule_name")
+            settings["normalization_rule_tsv"] = written(rules, Path(folder))
+        package.SentencePieceTrainer.train(
+            sentence_iterator=iter(texts), model_writer=model, **settings
+        )
+    data = model.getvalue()
+    if symbols := settings.get("control_symbols"):
         processor = package.SentencePieceProcessor(model_proto=data)
         if not processor.encode(symbols[0]):
             pytest.skip("sentencepiece 0.2.0 loses texts with the characters of such symbols")
     return data
+
+
+def trained_once(name: str, more: dict[str, Any]) -> bytes:
+    """Train with settings that are no keys of a cache."""
+    return trained.__wrapped__(name, **more)
 
 
 def loaded(data: bytes, folder: Path) -> tuple[cutline.Encoding, Any]:
@@ -96,6 +175,77 @@ def test_ids_and_counts_of_slices_are_those_of_sentencepiece(name: str, tmp_path
         assert counter.count(start, end) == len(processor.encode(text[start:end])), text
 
 
+@short_or_long("every", 197, 7)
+@pytest.mark.parametrize("name", NORMALIZING)
+def test_normalized_texts_have_the_ids_of_sentencepiece(
+    name: str, every: int, tmp_path: Path
+) -> None:
+    encoding, processor = loaded(trained_once(name, {}), tmp_path)
+    chooser = random.Random(name)
+    texts = ["".join(chooser.choices(NASTY, k=chooser.randint(0, 25))) for _ in range(200)]
+    edges = [
+        "",
+        " ",
+        BLANK,
+        "a" + BLANK,
+        BLANK + " a",
+        " " + BLANK,
+        "\x01",
+        " \x01 ",
+        "\n\n a",
+        "a\0b",
+    ]
+    long = "".join(chooser.choices(NASTY, k=2000))
+    named = [text[:1000].encode(errors="ignore").decode() for text in NAMED_TEXTS.values()]
+    singles = [chr(code) for code in range(1, 0xD800, every)]
+    around = [
+        text for one in singles for text in (one, f"a{one}\u1161", f" {one} ", f"{one}\u0301")
+    ]
+    for text in [*texts, *edges, long, *named, *around]:
+        tokens = processor.encode(text)
+        assert encoding.encode_ordinary(text) == tokens, ascii(text)
+        assert encoding.count(text) == len(tokens), ascii(text)
+        with_spans, spans = encoding.encode_with_offsets(text)
+        assert with_spans == tokens
+        assert (spans[:, 0] <= spans[:, 1]).all()
+        assert (spans[1:] >= spans[:-1]).all()
+    encoding.save(tmp_path / "x.cutline")
+    assert cutline.load(tmp_path / "x.cutline").content_hash == encoding.content_hash
+    with pytest.raises(VocabularyError, match=r"save as \.cutline"):
+        encoding.save(tmp_path / "x.json")
+
+
+@pytest.mark.parametrize("name", NORMALIZING)
+def test_slices_cuts_and_growing_texts_are_normalized_alone(name: str, tmp_path: Path) -> None:
+    encoding, processor = loaded(trained_once(name, {}), tmp_path)
+    chooser = random.Random(name)
+
+    def counted(text: str) -> int:
+        return len(processor.encode(text))
+
+    for _ in range(25):
+        text = "".join(chooser.choices(NASTY, k=chooser.randint(1, 14)))
+        counter, n = encoding.intervals(text), len(text)
+        at_end, at_start = encoding.appender(), encoding.prepender()
+        for start in range(n):
+            counts = [counted(text[start:end]) for end in range(start, n + 1)]
+            assert [counter.count(start, end) for end in range(start, n + 1)] == counts, ascii(text)
+            for budget in (1, 2, 4, 8):
+                best = start + max(at for at, count in enumerate(counts) if count <= budget)
+                assert counter.split_at(start, budget) == best, (ascii(text), start, budget)
+                assert encoding.split_at(text, budget, start) == best, (ascii(text), start, budget)
+        for at in range(0, n, 3):
+            at_end.append(text[at : at + 3])
+            at_start.prepend(text[max(0, n - at - 3) : n - at])
+            assert at_end.count == counted(text[: at + 3]), ascii(text)
+            assert at_start.count == counted(text[max(0, n - at - 3) :]), ascii(text)
+    text = "".join(chooser.choices(NASTY, k=1500))
+    for chunks in (encoding.split(text, 64, 7), cutline.TextChunker(encoding, 64).chunk(text)):
+        assert len(chunks) > 5
+        for chunk in chunks:
+            assert chunk.token_count == counted(chunk.text) <= 64
+
+
 def test_decoding_is_that_of_sentencepiece(tmp_path: Path) -> None:
     encoding, processor = loaded(trained("plain"), tmp_path)
     for text in ("the theme (日本)", " a  b ", "字 ж", ""):
@@ -111,8 +261,6 @@ def test_decoding_is_that_of_sentencepiece(tmp_path: Path) -> None:
             "supported: load the model's tokenizer.json instead",
         ),
         ({"model_type": "word", "byte_fallback": False}, "the type WORD"),
-        ({"normalization_rule_name": "nmt_nfkc"}, "rules of normalization"),
-        ({"remove_extra_whitespaces": True}, "remove_extra_whitespaces"),
         ({"treat_whitespace_as_suffix": True}, "blanks at the ends of words"),
         ({"unk_piece": "\u2047"}, "an unknown piece of one character"),
     ],
@@ -124,6 +272,43 @@ def test_what_is_not_supported_is_refused_by_name(
         loaded(trained("plain", **more), tmp_path)
     assert message in str(caught.value)
     assert "cutline.wrap(" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "more", "message"),
+    [
+        (
+            "own rules, no prefix",
+            {"add_dummy_prefix": True},
+            "that remove characters, and rules for what begins with a blank",
+        ),
+        (
+            "blanks alone",
+            {"user_defined_symbols": ["<x>", "a  b"]},
+            "two blanks in a row in a symbol",
+        ),
+        ("own rules", {"rules": RULES | {"@": "a  b"}}, "a rule of normalization, which stay"),
+        ("defaults", {"user_defined_symbols": ["x" + BLANK]}, "a symbol that ends in U\\+2581"),
+    ],
+)
+def test_normalization_that_is_not_supported_is_refused_by_name(
+    name: str, more: dict[str, Any], message: str, tmp_path: Path
+) -> None:
+    with pytest.raises(VocabularyError, match=message):
+        loaded(trained_once(name, more), tmp_path)
+
+
+def test_rules_of_denormalization_are_refused(tmp_path: Path) -> None:
+    model = trained("defaults")
+    rules = b"\x12\x01a"  # field 2 of field 5, of a byte
+    with pytest.raises(VocabularyError, match="rules of denormalization"):
+        loaded(model + bytes([5 << 3 | 2, len(rules)]) + rules, tmp_path)
+    damaged = bytes([3 << 3 | 2, 2, 2 << 3, 1])  # a number for a map
+    with pytest.raises(VocabularyError, match="rules of normalization that are damaged"):
+        loaded(model + damaged, tmp_path)
+    damaged = bytes([3 << 3 | 2, 6, 2 << 3 | 2, 4]) + bytes(4)
+    with pytest.raises(VocabularyError, match="a precompiled character map is damaged"):
+        loaded(model + damaged, tmp_path)
 
 
 def test_a_folder_whose_other_files_add_tokens_is_refused(tmp_path: Path) -> None:

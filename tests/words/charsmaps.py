@@ -7,13 +7,13 @@ from typing import Any
 LEAF = -1
 
 
-def charsmap(mapping: Mapping[str, str]) -> bytes:
+def charsmap(mapping: Mapping[str, str] | Mapping[str | bytes, str]) -> bytes:
     """Build the map of some keys. Each node has 256 units of its own: large, but simple."""
     trie: dict[int, Any] = {}
     strings = b""
     for key, value in mapping.items():
         node = trie
-        for byte in key.encode():
+        for byte in key.encode() if isinstance(key, str) else key:
             node = node.setdefault(byte, {})
         node[LEAF] = len(strings)
         strings += value.encode() + b"\0"

@@ -39,6 +39,7 @@ from cutline.normalizing import (
 from cutline.pretokenize.splitting import Splitting
 from cutline.spec import AddedToken, Characters, TokenizerSpec
 from cutline.vocabulary import pack, unpack
+from cutline.words.charsmap import CharsMap
 from cutline.words.joining import Joiner
 from cutline.words.models import Unigram, WordPiece
 from cutline.words.precompiled import Precompiled
@@ -68,6 +69,7 @@ _OfText = (
     | CollapseWhite
     | ReplaceEach
     | Precompiled
+    | CharsMap
 )
 _Step = _OfText | Spell | Unknown
 _NEEDED: Final[Mapping[str, Any]] = {"name": str, "pat_str": str | None}

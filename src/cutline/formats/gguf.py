@@ -28,7 +28,7 @@ from cutline.formats.bounded import MAX_FILE_BYTES
 from cutline.formats.documents import checked, spec_of
 from cutline.formats.huggingface import DECODER, bpe_model
 from cutline.formats.merges import WRAP_HINT
-from cutline.formats.sentencepiece_model import Piece, PieceType, spec_of_pieces
+from cutline.formats.sentencepiece_model import Piece, PieceType, spec_of_pieces, steps_of
 from cutline.formats.tokenizer_json import Part
 from cutline.formats.vocab_txt import bert_document
 from cutline.spec import TokenizerSpec
@@ -201,7 +201,8 @@ def _sentencepiece(fields: Part, name: str, source: str) -> TokenizerSpec:
         for text, score, kind in zip(tokens, scores, types, strict=True)
     ]
     adds_prefix = bool(fields.get("add_space_prefix", True))
-    spec = spec_of_pieces(pieces, name, source, adds_prefix=adds_prefix)
+    steps = steps_of(None, adds_prefix=adds_prefix, removes_blanks=False, source=source)
+    spec = spec_of_pieces(pieces, name, source, steps=steps, drops_blank=adds_prefix)
     template = _template(fields, default=True)
     count = len(template["single"]) - 1 if template else 0
     spec = spec._replace(

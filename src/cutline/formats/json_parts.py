@@ -11,6 +11,7 @@ from cutline.formats.word_json import BEHAVIORS, DROP_BLANK, FROM_BYTES, FUSE, L
 from cutline.normalizing import Form, Lower, NewerForm, Prepend, Replace, Step, Strip, StripBlanks
 from cutline.pretokenize.oniguruma import to_oniguruma
 from cutline.spec import TokenizerSpec
+from cutline.words.charsmap import CharsMap
 from cutline.words.joining import Joiner, JoinMetaspace, JoinWordPiece
 from cutline.words.precompiled import Precompiled
 from cutline.words.splitting import Metaspace, SplitClass, Splitter, WhitespaceSplit
@@ -125,6 +126,11 @@ def _normalizer(step: Step) -> Any:
             return {"type": "Nmt"}
         case ByteLetters():
             return {"type": "ByteLevel"}
+        case CharsMap():
+            raise VocabularyError(
+                "a tokenizer.json cannot say sentencepiece's own normalization, which takes the "
+                "longest rule at each place: save as .cutline"
+            )
     raise VocabularyError(
         f"a tokenizer.json cannot say the step {step!r} at its place (BertNormalizer removes "
         "accents after NFD only): save as .cutline"

@@ -16,20 +16,23 @@ from cutline.formats.characters import BLANK
 from cutline.formats.merges import WRAP_HINT, MergeModel
 from cutline.formats.metaspace import character_spec
 from cutline.formats.token_ids import Texts, TokenIds
-from cutline.normalizing import Prepend, Replace
+from cutline.normalizing import Lead, Prepend, Replace, Step, StripBlanks
 from cutline.spec import AddedToken, TokenizerSpec
 from cutline.vocabulary.vocabulary import MAX_TOKEN_COUNT
+from cutline.words.charsmap import CharsMap
+from cutline.words.steps import Collapse
 
-__all__ = ["Piece", "PieceType", "read_sentencepiece", "spec_of_pieces"]
+__all__ = ["Piece", "PieceType", "read_sentencepiece", "spec_of_pieces", "steps_of"]
 
 _UNIGRAM, _BPE, _WORD, _CHAR = 1, 2, 3, 4
+_TO_BLANK = Replace(BLANK, " ")
 _UNIGRAM_HINT = (
     "load the model's tokenizer.json instead, by which transformers encodes (T5, XLM-R, ALBERT and "
     "e5 have one; AutoTokenizer.from_pretrained(...).save_pretrained(folder) makes one); or "
 )
 
 # Numbers of fields.
-_PIECES, _TRAINER, _NORMALIZER = 1, 2, 3
+_PIECES, _TRAINER, _NORMALIZER, _DENORMALIZER = 1, 2, 3, 5
 _TEXT, _SCORE, _TYPE = 1, 2, 3
 _MODEL_TYPE, _IS_SUFFIX = 3, 24
 _RULES, _ADDS_PREFIX, _REMOVES_BLANKS, _ESCAPES_BLANKS = 2, 3, 4, 5
@@ -63,8 +66,9 @@ def read_sentencepiece(data: bytes, name: str, source: str) -> TokenizerSpec:
     try:
         fields = [*islice(_fields(data), MAX_TOKEN_COUNT + 1)]
         pieces = [_piece(value) for number, value in fields if number == _PIECES]
-        trainer, normalizer = (
-            dict(_fields(_joined(fields, number))) for number in (_TRAINER, _NORMALIZER)
+        trainer, normalizer, denormalizer = (
+            dict(_fields(_joined(fields, number)))
+            for number in (_TRAINER, _NORMALIZER, _DENORMALIZER)
         )
     except (IndexError, KeyError, struct.error, TypeError, UnicodeDecodeError, ValueError):
         raise VocabularyError(
@@ -73,13 +77,86 @@ def read_sentencepiece(data: bytes, name: str, source: str) -> TokenizerSpec:
         ) from None
     check_count(len(fields), "pieces", source)
     _check_settings(pieces, trainer, normalizer, source)
+    if denormalizer.get(_RULES):
+        raise _refused(source, "rules of denormalization, by which decoded texts are changed")
+    adds_prefix = bool(normalizer.get(_ADDS_PREFIX, 1))
+    removes_blanks = bool(normalizer.get(_REMOVES_BLANKS, 1))
+    symbols = tuple(piece.text for piece in pieces if piece.kind == PieceType.USER_DEFINED)
+    charsmap = _charsmap(normalizer, symbols, source)
+    if removes_blanks:
+        _check_blanks(charsmap, symbols, source)
     return spec_of_pieces(
         pieces,
         name,
         source,
-        adds_prefix=bool(normalizer.get(_ADDS_PREFIX, 1)),
+        steps=steps_of(
+            charsmap, adds_prefix=adds_prefix, removes_blanks=removes_blanks, source=source
+        ),
+        drops_blank=adds_prefix or removes_blanks,
         merges_pieces=trainer.get(_MODEL_TYPE) == _BPE,
     )
+
+
+def _charsmap(
+    normalizer: dict[int, int | bytes], symbols: tuple[str, ...], source: str
+) -> CharsMap | None:
+    """Read what changes characters; None: nothing does."""
+    rules = normalizer.get(_RULES, b"")
+    if not isinstance(rules, bytes):
+        raise _refused(source, "rules of normalization that are damaged")
+    try:
+        return CharsMap(rules, symbols) if rules else None
+    except VocabularyError as error:
+        raise VocabularyError(f"{source}: {error}") from None
+
+
+def _check_blanks(charsmap: CharsMap | None, symbols: tuple[str, ...], source: str) -> None:
+    """Refuse blanks that are not removed as all others are."""
+    written = (charsmap.texts if charsmap else "", *symbols)
+    if any("  " in one for one in written):
+        what = "two blanks in a row in a symbol or a rule of normalization, which stay,"
+        raise _refused(source, f"remove_extra_whitespaces and {what} and others do not")
+    if any(one.endswith(BLANK) for one in symbols):
+        what = "a symbol that ends in U+2581, which is removed at the end of a text"
+        raise _refused(source, f"remove_extra_whitespaces and {what}")
+
+
+def steps_of(
+    charsmap: CharsMap | None, *, adds_prefix: bool, removes_blanks: bool, source: str
+) -> tuple[Step, ...]:
+    """Return what normalizes texts. The proof: docs/tokenizers.md, "sentencepiece's own files".
+
+    Args:
+        charsmap: what changes characters; None: nothing does.
+        adds_prefix: texts get a leading blank.
+        removes_blanks: of a run of blanks one is left, and none at the ends of a text.
+        source: where they come from.
+
+    Raises:
+        VocabularyError: they cannot be expressed exactly.
+    """
+    changing: tuple[Step, ...] = () if charsmap is None else (charsmap,)
+    ending: tuple[Step, ...] = (_TO_BLANK,)
+    if charsmap is not None and BLANK not in charsmap.apply(BLANK) + charsmap.texts:
+        ending = ()  # none is left
+    if removes_blanks:
+        changing, ending = (*changing, Collapse(" ")), (*ending, StripBlanks(False, True))
+        if not adds_prefix:
+            return (*changing, StripBlanks(True, False), *ending)
+        # It is a blank of the run with which a text may begin; but U+2581 is not of that run.
+        first = Lead(" ")
+        return (*changing, first, *ending) if _TO_BLANK in ending else (*changing, *ending, first)
+    if not adds_prefix:
+        return (*changing, *ending)
+    if charsmap is None or not charsmap.removes:
+        return (*changing, *ending, Prepend(" "))
+    # A text of which nothing is left has the prefix, too.
+    if not charsmap.keeps(" "):
+        raise _refused(
+            source,
+            "rules of normalization that remove characters, and rules for what begins with a blank",
+        )
+    return (Prepend(" "), *changing, *ending)
 
 
 def spec_of_pieces(
@@ -87,7 +164,8 @@ def spec_of_pieces(
     name: str,
     source: str,
     *,
-    adds_prefix: bool,
+    steps: tuple[Step, ...],
+    drops_blank: bool,
     merges_pieces: bool = True,
 ) -> TokenizerSpec:
     """Describe a model that merges pieces, the one of the best score first.
@@ -96,7 +174,8 @@ def spec_of_pieces(
         pieces: their ids are their places; None: no text has this one.
         name: its name.
         source: where it comes from.
-        adds_prefix: texts get a leading blank.
+        steps: what normalizes texts; writes a blank for U+2581.
+        drops_blank: decoding drops a blank at the start.
         merges_pieces: False: each character is a token.
 
     Raises:
@@ -122,8 +201,7 @@ def spec_of_pieces(
         for number, piece in by_id.items()
         if piece.kind in (PieceType.CONTROL, PieceType.UNKNOWN) or _is_symbol(piece)
     ]
-    steps = (Replace(BLANK, " "), *((Prepend(" "),) if adds_prefix else ()))
-    spec = character_spec(name, model, tuple(added), steps, drops_blank=adds_prefix)
+    spec = character_spec(name, model, tuple(added), steps, drops_blank=drops_blank)
     assert spec.characters is not None
     return spec._replace(characters=spec.characters._replace(bare_symbols=True))
 
@@ -152,8 +230,6 @@ def _check_settings(
         "a model of the type WORD, whose unknown words in a row are one token": kind == _WORD,
         "a model of an unknown type": kind not in (_UNIGRAM, _BPE, _WORD, _CHAR),
         "blanks at the ends of words": bool(trainer.get(_IS_SUFFIX, 0)),
-        "rules of normalization": bool(normalizer.get(_RULES, b"")),
-        "remove_extra_whitespaces": bool(normalizer.get(_REMOVES_BLANKS, 1)),
         "blanks that are not written U+2581": not normalizer.get(_ESCAPES_BLANKS, 1),
         "pieces that are unused": any(piece.kind == PieceType.UNUSED for piece in pieces),
         "an unknown piece of one character, which a text may have": any(
@@ -164,9 +240,11 @@ def _check_settings(
     hint = _UNIGRAM_HINT if kind == _UNIGRAM else ""
     for reason, is_so in reasons.items():
         if is_so:
-            raise VocabularyError(
-                f"{source} has {reason}, which is not supported: {hint}{WRAP_HINT}"
-            )
+            raise _refused(source, reason, hint)
+
+
+def _refused(source: str, what: str, hint: str = "") -> VocabularyError:
+    return VocabularyError(f"{source} has {what}, which is not supported: {hint}{WRAP_HINT}")
 
 
 def _merges(pieces: list[Piece], source: str) -> list[str]:

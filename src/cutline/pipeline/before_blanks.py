@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from cutline.normalizing import SPACE, Form, Lower, Prepend, Replace, Spell, Step, Strip, Unknown
+from cutline.words.charsmap import CharsMap
 from cutline.words.precompiled import Precompiled
 from cutline.words.steps import ByCharacter, Collapse, CollapseWhite, ReplaceEach
 
@@ -33,6 +34,10 @@ def blank_begins(steps: Sequence[Step]) -> bool:
                 return False
             case Precompiled():
                 if any(step.depends_on_next(one) for one in firsts):
+                    return False
+                firsts = {*map(step.apply, firsts)}
+            case CharsMap():
+                if any(map(step.goes_on, firsts)):
                     return False
                 firsts = {*map(step.apply, firsts)}
             case Form() | Lower() | ByCharacter() | ReplaceEach() | Replace() | Unknown() | Spell():
@@ -75,4 +80,7 @@ def _is_apart(step: Step, text: str) -> bool:
             return not set(SPACE) & set(text)
         case Precompiled():
             return step.is_apart(text)
+        case CharsMap():
+            begins = step.begins(text[0]) or (len(text) == 1 and step.ends_alike(text))
+            return begins and not step.joins(text[-1], " ")
     return isinstance(step, Lower | ByCharacter | ReplaceEach | Unknown | Spell)

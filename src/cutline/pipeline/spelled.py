@@ -18,7 +18,7 @@ from cutline.kernels.base.pairs import next_pair
 from cutline.kernels.base.spelling import SpelledPlaces
 from cutline.kernels.breaks.spelled_breaks import cut_spelled_at_breaks
 from cutline.kernels.index.first_words import FirstWords
-from cutline.normalizing import Prepend, Replace, Spell, Step
+from cutline.normalizing import Lead, Prepend, Replace, Spell, Step
 from cutline.pipeline.few_counter import RunCounter
 from cutline.pipeline.pipeline import Pipeline
 from cutline.text_encoder import TextEncoder
@@ -46,9 +46,10 @@ class SpelledCounter(RunCounter):
         """See `SliceCounter`: the text is encoded when counts are asked for."""
         steps = self._pipeline.spec.normalizer
         # A prefix that is inserted anyway; or one blank, but not before another.
-        prefixes = (step.prefix for step in steps if isinstance(step, Prepend))
-        self._prefix = "".join(reversed([*prefixes]))
-        self._takes_blank = self._pipeline.spec.prefix_space
+        prefixes = [step for step in steps if isinstance(step, Prepend)]
+        leads = [step for step in prefixes if isinstance(step, Lead)]
+        self._prefix = "".join(step.prefix for step in reversed(prefixes) if step not in leads)
+        self._takes_blank = self._pipeline.spec.prefix_space or Lead(" ") in leads
         # A place, and the first safe split point after it.
         self._last_edge = (0, 0)
 

@@ -22,6 +22,7 @@ from cutline.pipeline.stand_alone import overlap
 from cutline.pipeline.tokens_of_slices import slices_may_have
 from cutline.spec import AddedToken
 from cutline.words.char_rules import CharRules
+from cutline.words.charsmap import CharsMap
 from cutline.words.precompiled import Precompiled
 from cutline.words.splitting import Metaspace
 from cutline.words.steps import Collapse, CollapseWhite
@@ -186,6 +187,8 @@ def _most_for_one(step: Step) -> int:
             return len(old)
         case Form():
             return 4
+        case CharsMap():
+            return step.longest
         case Precompiled():
             return 5  # bytes of a grapheme cluster that a map looks up as a whole
         case _:

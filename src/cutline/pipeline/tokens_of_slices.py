@@ -18,6 +18,7 @@ from cutline.normalizing import (
     Unknown,
     later_characters,
 )
+from cutline.words.charsmap import CharsMap
 from cutline.words.precompiled import Precompiled
 from cutline.words.steps import ByCharacter, ByteLetters, Collapse, CollapseWhite, ReplaceEach
 
@@ -63,7 +64,7 @@ def _acts_alone(step: Step, text: str) -> bool:
             return len(step.old) == 1
         case Collapse():
             return step.new == " "
-        case Precompiled() | CollapseWhite():
+        case CharsMap() | Precompiled() | CollapseWhite():
             return step.acts_alone(text)
         case _:
             return isinstance(step, _ALONE)
@@ -85,6 +86,8 @@ def _parts_of_slices(steps: tuple[Step, ...], text: str) -> set[str] | None:
                 found.add(" ")
             case Precompiled() if step is steps[0]:
                 found |= _parts("".join(map(step.apply, _possible_clusters(text))))
+            case CharsMap() if step is steps[0]:
+                found |= _parts("".join(step.values(text)))
             case Lower():
                 found |= _parts("".join(map(step.apply, found)))
                 if "\u03c3" in found:  # the lunate sigma is compatible with either

@@ -5,6 +5,7 @@ from functools import cache
 
 from cutline.normalizing import Form, Lower, Prepend, Replace, Spell, Step, Strip, Unknown
 from cutline.words.characters import chars_of
+from cutline.words.charsmap import CharsMap
 from cutline.words.precompiled import Precompiled
 from cutline.words.steps import ByCharacter, ByteLetters, ReplaceEach
 
@@ -92,6 +93,9 @@ class BeginsAnew(dict[str, bool]):
                 return step.begins(character)
             case Form():
                 return place == self._last and step.begins(character)
+            case CharsMap():
+                is_last = place == self._last
+                return step.begins(character) and (is_last or not step.goes_on(character))
             case Precompiled() if place == self._last == 0:
                 return Precompiled.begins(character)
         return step.keeps(character)

@@ -16,6 +16,7 @@ from cutline.normalizing import SPACE, Form, Lower, Prepend, Replace, Step, Stri
 from cutline.pretokenize.charset import CODE_POINTS
 from cutline.words.beginnings import BeginsAnew, looks
 from cutline.words.characters import members_of
+from cutline.words.charsmap import CharsMap
 from cutline.words.first_word import keeps_start
 from cutline.words.neighbours import LEFT, NO_CHARACTER, RIGHT, flagger, vanishes_next
 from cutline.words.precompiled import Precompiled
@@ -471,7 +472,7 @@ def _each(step: Step, texts: list[str], together: str) -> list[str]:
 
     Texts that stay unchanged are returned as the same list.
     """
-    if isinstance(step, Precompiled):
+    if isinstance(step, CharsMap | Precompiled):
         return step.each(texts)
     if not step.keeps(NO_CHARACTER) or together.count(NO_CHARACTER) >= len(texts):
         return [step.apply(text) for text in texts]

@@ -22,6 +22,7 @@ from cutline.normalizing import (
     of_each,
 )
 from cutline.words.beginnings import looks
+from cutline.words.charsmap import CharsMap
 from cutline.words.neighbours import marks_stay, vanishes_next
 from cutline.words.precompiled import Precompiled
 from cutline.words.steps import ByCharacter, Collapse, CollapseWhite
@@ -55,7 +56,8 @@ class Part:
         self.lengths = _OfCharacters(lambda one: len(normalize(one, steps)))
         first = steps[0]
         self.enough = 2 if isinstance(first, Collapse | CollapseWhite | Unknown) else _NEVER
-        self.begins = _OfCharacters(first.begins if isinstance(first, Form) else first.keeps)
+        begins = first.begins if isinstance(first, Form | CharsMap) else first.keeps
+        self.begins = _OfCharacters(begins)
 
     def apply(self, text: str) -> str:
         """Apply the steps to a text, which is kept if it is short: long ones take memory."""
@@ -73,6 +75,8 @@ class Part:
         match self.steps[0]:
             case Precompiled() as step:
                 return step.begins_between(before, character)
+            case CharsMap() as step:
+                return not step.joins(before, character)
             case Replace(old=old) if len(old) > 1:
                 return before + character not in old
             case Collapse():
@@ -148,6 +152,9 @@ def cuts_under(part: Part, text: str) -> Cuts:
     match part.steps:
         case Precompiled() as step, *_:
             return _cuts_of_clusters(step, text)
+        case CharsMap() as step, *_:
+            is_cut, needs = step.cuts(text)
+            return Cuts(np.flatnonzero(is_cut), needs[is_cut])
         case Replace(old=old), *_ if len(old) > 1:
             return _cuts_beside_matches(old, text)
         case Collapse(), *_:

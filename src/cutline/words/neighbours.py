@@ -15,6 +15,7 @@ from cutline.kernels.words.classes import first_member
 from cutline.normalizing import Form, NewerForm, Replace, Step, later_characters
 from cutline.pretokenize.charset import CharSet, union
 from cutline.words.characters import chars_of
+from cutline.words.charsmap import CharsMap
 from cutline.words.precompiled import Precompiled
 from cutline.words.steps import ByCharacter, Collapse, CollapseWhite, Kind, removes_accents
 
@@ -89,6 +90,8 @@ def _flagger(step: Step, following: tuple[Step, ...]) -> Flagger | None:
             return _under_nothing  # it looks at blanks beside blanks: `ImageMaker` knows of them
         case Precompiled() as precompiled, _:
             return partial(_under_clusters, precompiled)
+        case CharsMap() as charsmap, _:
+            return partial(_under_keys, charsmap)
     return None
 
 
@@ -203,6 +206,13 @@ def _under_collapsing(texts: list[str], made: list[str]) -> list[int]:
         return []
     return [
         0 if text and CollapseWhite.acts_alone(text[0] + text[-1]) else LEFT | RIGHT
+        for text in texts
+    ]
+
+
+def _under_keys(step: CharsMap, texts: list[str], made: list[str]) -> list[int]:
+    return [
+        OPENS * step.goes_on(text[-1]) | JOINS * (not step.begins(text[0])) if text else _VANISHED
         for text in texts
     ]
 

@@ -6,24 +6,21 @@ follows the key is lost with it. Every other character is looked up on its own.
 """
 
 import re
-from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import accumulate
-from struct import unpack_from
-from sys import byteorder
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cutline.checks import without_surrogates
-from cutline.errors import VocabularyError
 from cutline.kernels.words.classes import first_member
 from cutline.normalizing import Traced, of_each
 from cutline.pretokenize.charset import CharSet, union
 from cutline.words.characters import ClassName, chars_of, class_pattern
+from cutline.words.map_trie import HAS_VALUE, NO_LABEL, offset_of, read_charsmap, text_at
 
 __all__ = ["Precompiled"]
 
@@ -135,14 +132,7 @@ class _CharsMap:
     """The parsed map, with what it makes of single characters, kept when first asked for."""
 
     def __init__(self, data: bytes) -> None:
-        size = unpack_from("<I", data)[0] if len(data) >= 4 else 0
-        if size % 4 or not 0 < size <= len(data) - 4:
-            raise _damaged(f"its trie of {size} bytes does not fit into its {len(data)} bytes")
-        self._strings = data[4 + size :]
-        self._units = units = array("I", data[4 : 4 + size])
-        if byteorder == "big":
-            units.byteswap()
-        _check(np.frombuffer(units, dtype=np.uint32), self._strings)
+        self._units, self._strings = read_charsmap(data)
         self.known = _Known(self)
         self.singles = _Singles(self.known)
         self.find_short = lru_cache(_KNOWN_CLUSTERS)(self._find_short)
@@ -156,7 +146,7 @@ class _CharsMap:
             part of it is mapped.
         """
         units = self._units
-        place = _offset(units[0])
+        place = offset_of(units[0])
         for byte in key:
             if byte == 0:
                 return None, None
@@ -166,11 +156,9 @@ class _CharsMap:
             unit = units[place]
             if unit & 0x8000_00FF != byte:
                 return None, None
-            place ^= _offset(unit)
-            if unit & 0x100:
-                start = units[place] & 0x7FFF_FFFF
-                end = self._strings.find(b"\0", start)
-                return self._strings[start : None if end < 0 else end].decode(), None
+            place ^= offset_of(unit)
+            if unit & HAS_VALUE:
+                return text_at(self._strings, units[place] & (NO_LABEL - 1)), None
         return None, place
 
     def _find_short(self, cluster: str) -> str | None:
@@ -215,33 +203,6 @@ class _CharsMap:
             place ^ byte < len(units) and units[place ^ byte] & 0x8000_00FF == byte
             for byte in range(_WIDE, _LEADS[len(key)])  # no ASCII joins another, but for \r\n
         )
-
-
-def _check(units: NDArray[np.uint32], strings: bytes) -> None:
-    """Refuse a trie that leads out of itself or of the strings, or to no beginning of one."""
-    try:
-        strings.decode()
-    except UnicodeDecodeError as error:
-        raise _damaged(f"a string is not UTF-8: {error}") from None
-    has_value = (units & 0x8000_0100) == 0x100
-    offsets = (units >> 10) << ((units & 0x200) >> 6)
-    places = (np.arange(len(units), dtype=np.uint32) ^ offsets)[has_value]
-    if (places >= len(units)).any():
-        raise _damaged("its trie leads out of itself")
-    starts = units[places] & 0x7FFF_FFFF
-    if (starts >= max(1, len(strings))).any():
-        raise _damaged("its trie leads out of its strings")
-    at = np.frombuffer(strings or b"\0", dtype=np.uint8)[starts]
-    if ((at & 0xC0) == 0x80).any():
-        raise _damaged("its trie leads into the middle of a character")
-
-
-def _damaged(why: str) -> VocabularyError:
-    return VocabularyError(f"a precompiled character map is damaged: {why}; download it again")
-
-
-def _offset(unit: int) -> int:
-    return (unit >> 10) << ((unit & 0x200) >> 6)
 
 
 class _Known(dict[str, tuple[str, bool]]):

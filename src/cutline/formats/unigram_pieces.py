@@ -1,0 +1,86 @@
+"""Models of sentencepiece of the type Unigram, from their pieces."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from cutline.errors import VocabularyError
+from cutline.formats.merges import WRAP_HINT
+from cutline.formats.pieces import Piece, PieceType
+from cutline.normalizing import Step
+from cutline.spec import AddedToken, TokenizerSpec
+from cutline.vocabulary import Vocabulary
+from cutline.words.joining import JoinMetaspace
+from cutline.words.models import Unigram
+from cutline.words.splitting import Metaspace
+
+__all__ = ["unigram_spec"]
+
+_SYMBOL_SCORE = -0.1
+"""What sentencepiece adds for a piece of the user: more than for any other text in its place."""
+
+_FOUND = (PieceType.NORMAL, PieceType.USER_DEFINED)
+"""The types of pieces that are found in texts."""
+
+
+def unigram_spec(
+    pieces: Sequence[Piece],
+    name: str,
+    source: str,
+    *,
+    steps: tuple[Step, ...],
+    adds_prefix: bool,
+    drops_blank: bool,
+) -> TokenizerSpec:
+    """Describe a model that chooses the pieces whose scores have the greatest sum.
+
+    Args:
+        pieces: their ids are their places.
+        name: its name.
+        source: where it comes from.
+        steps: what normalizes texts.
+        adds_prefix: texts get a leading blank.
+        drops_blank: decoding drops a blank at the start.
+
+    Raises:
+        VocabularyError: it cannot be expressed exactly.
+    """
+    if len({piece.text for piece in pieces}) < len(pieces):
+        raise VocabularyError(f"{source} has pieces that occur twice: {WRAP_HINT}")
+    ids = np.array([n for n, piece in enumerate(pieces) if piece.kind in _FOUND], dtype=np.int64)
+    found = [pieces[number] for number in ids.tolist()]
+    texts = [piece.text.encode() for piece in found]
+    scores = [_score(piece) for piece in found]
+    vocabulary = Vocabulary(
+        b"".join(texts), np.array([*map(len, texts)], dtype=np.int64), ids, is_of_words=True
+    )
+    unknown = next((n for n, piece in enumerate(pieces) if piece.kind == PieceType.UNKNOWN), None)
+    added = [
+        AddedToken(piece.text, number, special=True)
+        for number, piece in enumerate(pieces)
+        if piece.kind in (PieceType.CONTROL, PieceType.UNKNOWN)
+    ]
+    falls_back = any(piece.kind == PieceType.BYTE for piece in pieces)
+    return TokenizerSpec(
+        name,
+        vocabulary,
+        None,
+        tuple(added),
+        steps,
+        unreachable_tokens={
+            piece.text.encode(): number
+            for number, piece in enumerate(pieces)
+            if piece.kind in (PieceType.UNUSED, PieceType.BYTE)
+        },
+        model=Unigram(
+            np.array(scores, dtype="<f8").tobytes(), unknown, falls_back, is_single=True
+        ),
+        splitters=(
+            Metaspace("always" if adds_prefix else "never", splits=False, leads_all=adds_prefix),
+        ),
+        joiner=JoinMetaspace("never", has_bytes=falls_back, drops_blank=drops_blank),
+    )
+
+
+def _score(piece: Piece) -> float:
+    return float(np.float32(_SYMBOL_SCORE)) if piece.kind == PieceType.USER_DEFINED else piece.score

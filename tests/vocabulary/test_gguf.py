@@ -12,7 +12,7 @@ import regex
 import cutline
 from cutline.errors import VocabularyError
 from cutline.formats.gguf import _PRE, _tokenizer_fields
-from cutline.formats.sentencepiece_model import PieceType
+from cutline.formats.pieces import PieceType
 from tests.pipeline.families import build, texts_with, tokenizers
 from tests.pretokenize.patterns import PATTERNS
 from tests.texts import NAMED_TEXTS, random_texts

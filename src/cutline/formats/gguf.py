@@ -28,7 +28,8 @@ from cutline.formats.bounded import MAX_FILE_BYTES
 from cutline.formats.documents import checked, spec_of
 from cutline.formats.huggingface import DECODER, bpe_model
 from cutline.formats.merges import WRAP_HINT
-from cutline.formats.sentencepiece_model import Piece, PieceType, spec_of_pieces, steps_of
+from cutline.formats.pieces import Piece, PieceType
+from cutline.formats.sentencepiece_model import spec_of_pieces, steps_of
 from cutline.formats.tokenizer_json import Part
 from cutline.formats.vocab_txt import bert_document
 from cutline.spec import TokenizerSpec

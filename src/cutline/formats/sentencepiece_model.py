@@ -1,4 +1,4 @@
-"""sentencepiece's own files, `tokenizer.model`, with models of the types BPE and CHAR.
+"""sentencepiece's own files, `tokenizer.model`, with models of the types Unigram, BPE and CHAR.
 
 The file is a message of protocol buffers; the few fields that matter are read here. Its fields are
 documented in sentencepiece_model.proto of the sentencepiece project.
@@ -6,55 +6,31 @@ documented in sentencepiece_model.proto of the sentencepiece project.
 
 import struct
 from collections.abc import Iterator, Sequence
-from enum import IntEnum
 from itertools import groupby, islice, pairwise
-from typing import NamedTuple
 
 from cutline.errors import VocabularyError
 from cutline.formats.bounded import check_count
 from cutline.formats.characters import BLANK
 from cutline.formats.merges import WRAP_HINT, MergeModel
 from cutline.formats.metaspace import character_spec
+from cutline.formats.pieces import Piece, PieceType
 from cutline.formats.token_ids import Texts, TokenIds
+from cutline.formats.unigram_pieces import unigram_spec
 from cutline.normalizing import Lead, Prepend, Replace, Step, StripBlanks
 from cutline.spec import AddedToken, TokenizerSpec
 from cutline.vocabulary.vocabulary import MAX_TOKEN_COUNT
 from cutline.words.charsmap import CharsMap
 from cutline.words.steps import Collapse
 
-__all__ = ["Piece", "PieceType", "read_sentencepiece", "spec_of_pieces", "steps_of"]
+__all__ = ["read_sentencepiece", "spec_of_pieces", "steps_of"]
 
 _UNIGRAM, _BPE, _WORD, _CHAR = 1, 2, 3, 4
 _TO_BLANK = Replace(BLANK, " ")
-_UNIGRAM_HINT = (
-    "load the model's tokenizer.json instead, by which transformers encodes (T5, XLM-R, ALBERT and "
-    "e5 have one; AutoTokenizer.from_pretrained(...).save_pretrained(folder) makes one); or "
-)
-
 # Numbers of fields.
 _PIECES, _TRAINER, _NORMALIZER, _DENORMALIZER = 1, 2, 3, 5
 _TEXT, _SCORE, _TYPE = 1, 2, 3
 _MODEL_TYPE, _IS_SUFFIX = 3, 24
 _RULES, _ADDS_PREFIX, _REMOVES_BLANKS, _ESCAPES_BLANKS = 2, 3, 4, 5
-
-
-class PieceType(IntEnum):
-    """What a piece is for."""
-
-    NORMAL = 1
-    UNKNOWN = 2
-    CONTROL = 3
-    USER_DEFINED = 4
-    UNUSED = 5
-    BYTE = 6
-
-
-class Piece(NamedTuple):
-    """A token with its score and its type."""
-
-    text: str
-    score: float
-    kind: int
 
 
 def read_sentencepiece(data: bytes, name: str, source: str) -> TokenizerSpec:
@@ -85,16 +61,22 @@ def read_sentencepiece(data: bytes, name: str, source: str) -> TokenizerSpec:
     charsmap = _charsmap(normalizer, symbols, source)
     if removes_blanks:
         _check_blanks(charsmap, symbols, source)
-    return spec_of_pieces(
-        pieces,
-        name,
-        source,
-        steps=steps_of(
-            charsmap, adds_prefix=adds_prefix, removes_blanks=removes_blanks, source=source
-        ),
-        drops_blank=adds_prefix or removes_blanks,
-        merges_pieces=trainer.get(_MODEL_TYPE) == _BPE,
+    drops_blank = adds_prefix or removes_blanks
+    make_steps = _unigram_steps if _kind(trainer) == _UNIGRAM else steps_of
+    steps = make_steps(
+        charsmap, adds_prefix=adds_prefix, removes_blanks=removes_blanks, source=source
     )
+    if _kind(trainer) == _UNIGRAM:
+        leads = {"adds_prefix": adds_prefix, "drops_blank": drops_blank}
+        return unigram_spec(pieces, name, source, steps=steps, **leads)
+    merges = _kind(trainer) == _BPE
+    return spec_of_pieces(
+        pieces, name, source, steps=steps, drops_blank=drops_blank, merges_pieces=merges
+    )
+
+
+def _kind(trainer: dict[int, int | bytes]) -> int | bytes:
+    return trainer.get(_MODEL_TYPE, _UNIGRAM)
 
 
 def _charsmap(
@@ -157,6 +139,26 @@ def steps_of(
             "rules of normalization that remove characters, and rules for what begins with a blank",
         )
     return (Prepend(" "), *changing, *ending)
+
+
+def _unigram_steps(
+    charsmap: CharsMap | None, *, adds_prefix: bool, removes_blanks: bool, source: str
+) -> tuple[Step, ...]:
+    """Return the same for Unigram, before blanks are written U+2581, and a leading one is put."""
+    changing = () if charsmap is None else (charsmap,)
+    if not removes_blanks:
+        if adds_prefix and charsmap is not None and charsmap.removes:
+            what = (
+                "rules of normalization that remove characters, without remove_extra_whitespaces: "
+            )
+            raise _refused(source, what + "what is left of a text may be the leading blank alone")
+        return changing
+    if not adds_prefix:
+        raise _refused(source, "remove_extra_whitespaces without add_dummy_prefix")
+    if charsmap is None or BLANK in charsmap.apply(BLANK) + charsmap.texts:
+        what = "remove_extra_whitespaces, and no rule for U+2581, which is removed at the end of a text"
+        raise _refused(source, what)
+    return (*changing, StripBlanks(True, True), Collapse(" "))
 
 
 def spec_of_pieces(
@@ -223,28 +225,25 @@ def _check_settings(
     source: str,
 ) -> None:
     """Refuse what cannot be expressed exactly."""
-    kind = trainer.get(_MODEL_TYPE, _UNIGRAM)
+    kind = _kind(trainer)
     reasons = {
-        "a model of the type Unigram, whose sums of scores are rounded to 24 bits, so that the "
-        "tokens of a word depend on the whole text before it": kind == _UNIGRAM,
         "a model of the type WORD, whose unknown words in a row are one token": kind == _WORD,
         "a model of an unknown type": kind not in (_UNIGRAM, _BPE, _WORD, _CHAR),
         "blanks at the ends of words": bool(trainer.get(_IS_SUFFIX, 0)),
         "blanks that are not written U+2581": not normalizer.get(_ESCAPES_BLANKS, 1),
-        "pieces that are unused": any(piece.kind == PieceType.UNUSED for piece in pieces),
-        "an unknown piece of one character, which a text may have": any(
-            piece.kind == PieceType.UNKNOWN and len(piece.text) == 1 for piece in pieces
-        ),
+        "pieces that are unused": kind != _UNIGRAM
+        and any(piece.kind == PieceType.UNUSED for piece in pieces),
+        "an unknown piece of one character, which a text may have": kind != _UNIGRAM
+        and any(piece.kind == PieceType.UNKNOWN and len(piece.text) == 1 for piece in pieces),
         "pieces of an unknown type": not {piece.kind for piece in pieces} <= set(PieceType),
     }
-    hint = _UNIGRAM_HINT if kind == _UNIGRAM else ""
     for reason, is_so in reasons.items():
         if is_so:
-            raise _refused(source, reason, hint)
+            raise _refused(source, reason)
 
 
-def _refused(source: str, what: str, hint: str = "") -> VocabularyError:
-    return VocabularyError(f"{source} has {what}, which is not supported: {hint}{WRAP_HINT}")
+def _refused(source: str, what: str) -> VocabularyError:
+    return VocabularyError(f"{source} has {what}, which is not supported: {WRAP_HINT}")
 
 
 def _merges(pieces: list[Piece], source: str) -> list[str]:

@@ -72,9 +72,7 @@ def unigram_spec(
             for number, piece in enumerate(pieces)
             if piece.kind in (PieceType.UNUSED, PieceType.BYTE)
         },
-        model=Unigram(
-            np.array(scores, dtype="<f8").tobytes(), unknown, falls_back, is_single=True
-        ),
+        model=Unigram(np.array(scores, dtype="<f8").tobytes(), unknown, falls_back, is_single=True),
         splitters=(
             Metaspace("always" if adds_prefix else "never", splits=False, leads_all=adds_prefix),
         ),

@@ -4,6 +4,7 @@ A model that cannot encode some texts is refused, as is one whose ids could not 
 docs/words.md.
 """
 
+from collections.abc import Mapping
 from sys import maxsize
 from typing import Any, Final
 
@@ -23,7 +24,10 @@ _LONGEST_WORD: Final = 2**64 - 1  # the greatest limit that tokenizers reads
 
 
 def model_tables(
-    vocabulary: Vocabulary, model: WordPiece | Unigram, meta: bytes
+    vocabulary: Vocabulary,
+    model: WordPiece | Unigram,
+    meta: bytes,
+    others: Mapping[bytes, int],
 ) -> tuple[bytes, NDArray[np.int64], NDArray[np.uint32], int, dict[str, Any]]:
     """Return the arguments of the kernel that are the model's.
 
@@ -31,12 +35,13 @@ def model_tables(
         vocabulary: has its tokens.
         model: it is checked.
         meta: what stands for a blank; or nothing.
+        others: tokens that no text has.
     """
     assert model.unk_id is not None
     if isinstance(model, WordPiece):
         options = _of_word_piece(model, meta)
     else:
-        options = _of_unigram(model, vocabulary, meta)
+        options = _of_unigram(model, vocabulary, meta, others)
     return *_with_meta(vocabulary, meta), vocabulary.ids, model.unk_id, options
 
 
@@ -49,7 +54,9 @@ def _of_word_piece(model: WordPiece, meta: bytes) -> dict[str, Any]:
     }
 
 
-def _of_unigram(model: Unigram, vocabulary: Vocabulary, meta: bytes) -> dict[str, Any]:
+def _of_unigram(
+    model: Unigram, vocabulary: Vocabulary, meta: bytes, others: Mapping[bytes, int]
+) -> dict[str, Any]:
     scores = np.frombuffer(model.scores, dtype="<f8").astype(np.float64)
     lowest = float(scores.min(initial=np.inf)) - _UNKNOWN_PENALTY
     unit = 1e-15
@@ -64,16 +71,15 @@ def _of_unigram(model: Unigram, vocabulary: Vocabulary, meta: bytes) -> dict[str
         "is_single": model.is_single,
         "fuses": model.fuse_unk,
         "meta": meta,
-        "byte_ids": _byte_ids(vocabulary) if model.byte_fallback else None,
+        "byte_ids": _byte_ids({**others, **vocabulary.to_ranks()}) if model.byte_fallback else None,
     }
 
 
-def _byte_ids(vocabulary: Vocabulary) -> NDArray[np.uint32] | None:
+def _byte_ids(ids: Mapping[bytes, int]) -> NDArray[np.uint32] | None:
     """Return the tokens of bytes; None: there are none.
 
     Those for some bytes only are refused: of unknown characters in a row all or none are spelled.
     """
-    ids = vocabulary.to_ranks()
     byte_ids = [ids.get(b"<0x%02X>" % byte) for byte in range(256)]
     if None not in byte_ids:
         return np.array(byte_ids, dtype=np.uint32)

@@ -67,7 +67,9 @@ class WordPipeline(Pipeline):
         self.added = AddedAmongWords(self, rules)
         raw = CharMap(self._characters, rules.maker)
         plain = CharMap(rules.plain.characters, rules.plain.maker)
-        arena, offsets, ids, unk_id, options = model_tables(spec.vocabulary, model, rules.meta)
+        arena, offsets, ids, unk_id, options = model_tables(
+            spec.vocabulary, model, rules.meta, spec.unreachable_tokens
+        )
         self._spells_bytes = options.get("byte_ids") is not None
         options |= self._options()
         self.kernel = WordEncoder(raw, plain, arena, offsets, ids, unk_id, options)

@@ -44,6 +44,8 @@ cdef struct OpenWord:
     Py_ssize_t* counts
     Py_ssize_t count_slots
     uint32_t node               # of the trie
+    Py_ssize_t rebased          # see Paths
+    double base
 
 
 @auto_pickle(False)
@@ -260,6 +262,8 @@ cdef class GrowingWords:
             return status
         self.word.node = node
         first = max(n - window_of(&self.encoder.model), 0)
+        self.word.rebased = state.paths.rebased - first
+        self.word.base = state.paths.base
         if not self.keep(data + first, n - first, state.paths.to + first, state.spans + first):
             return NO_MEMORY
         return 0
@@ -279,6 +283,8 @@ cdef class GrowingWords:
             return NO_MEMORY
         if is_old:
             node[0] = word.node
+            state.paths.rebased = word.rebased
+            state.paths.base = word.base
             memcpy(state.paths.to, word.to, (begun + 1) * sizeof(Path))
             memcpy(state.spans, word.counts, (begun + 1) * sizeof(Py_ssize_t))
         else:

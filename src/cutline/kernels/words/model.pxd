@@ -51,3 +51,6 @@ cdef struct Paths:
     bint is_sure                    # of the last word: no score before it could change their number
     Watch watch
     bint begins_unknown     # the first token of the last word is unknown characters
+    # In single precision: sums at this place and after it are by so much greater than before it.
+    Py_ssize_t rebased
+    double base

@@ -30,6 +30,7 @@ cdef enum:
     HAS_UNKNOWN = 1 << 31
 
 cdef double FAR = 1e300     # the margin of a path that is the only one
+cdef double LOWEST = -1e5   # where sentencepiece begins sums anew
 
 
 # The best of some paths to a place, and the sum of the best with another number of tokens.
@@ -40,8 +41,8 @@ cdef struct Best:
 
 
 cdef inline void consider(
-    const WordModel* model, Best* best, const Path* to, double score, uint32_t token,
-    Py_ssize_t n_bytes, bint compares
+    const WordModel* model, const Paths* paths, Best* best, const Path* to, double score,
+    uint32_t token, Py_ssize_t n_bytes, bint compares
 ) noexcept nogil:
     """Take another path if it is better: that to a place, and a token.
 
@@ -49,7 +50,7 @@ cdef inline void consider(
     """
     cdef bint is_better, differs
     cdef uint32_t n_tokens
-    score = added(model, to.score, score)
+    score = added(model, paths, to, score)
     is_better = score > best.score
     if compares:
         n_tokens = tokens_with(model, to, token)
@@ -63,9 +64,19 @@ cdef inline void consider(
     best.n_bytes = n_bytes if is_better else best.n_bytes
 
 
-cdef inline double added(const WordModel* model, double sum, double score) noexcept nogil:
-    """The next sum. That of two floats, in double precision, is rounded to the nearest float."""
-    return <double> <float> (sum + score) if model.is_single else sum + score
+cdef inline double added(
+    const WordModel* model, const Paths* paths, const Path* to, double score
+) noexcept nogil:
+    """The sum of a path to a place and a token.
+
+    In single precision, that of two floats as doubles is rounded to the nearest float.
+    """
+    score += to.score
+    if model.is_single:
+        score = <double> <float> score
+        if to - paths.to < paths.rebased:
+            score -= paths.base
+    return score
 
 
 cdef inline uint32_t tokens_with(
@@ -97,7 +108,7 @@ cdef inline void find_path(
     best.n_bytes = end - at if token == 0 else ends[token].n_bytes
     first = &to[end - best.n_bytes]
     best.score = added(
-        model, first.score, model.unk_score if token == 0 else ends[token].score
+        model, paths, first, model.unk_score if token == 0 else ends[token].score
     )
     if compares:
         best.n_tokens = tokens_with(model, first, token)
@@ -109,7 +120,7 @@ cdef inline void find_path(
             token = ends[token].shorter
             last = token if token != 0 else last
             consider(
-                model, &best, &to[end - ends[token].n_bytes], ends[token].score, token,
+                model, paths, &best, &to[end - ends[token].n_bytes], ends[token].score, token,
                 ends[token].n_bytes, compares,
             )
             token = ends[token].shorter
@@ -117,12 +128,12 @@ cdef inline void find_path(
                 break
             last = token
             consider(
-                model, &best, &to[end - ends[token].n_bytes], ends[token].score, token,
+                model, paths, &best, &to[end - ends[token].n_bytes], ends[token].score, token,
                 ends[token].n_bytes, compares,
             )
         if ends[last].n_bytes != end - at:
             # The character is no token.
-            consider(model, &best, &to[at], model.unk_score, 0, end - at, compares)
+            consider(model, paths, &best, &to[at], model.unk_score, 0, end - at, compares)
     to[end].score = best.score
     if compares:
         to[end].margin = best.score - best.other
@@ -174,6 +185,14 @@ cdef void begin_path(Paths* paths, double score) noexcept nogil:
     paths.to[0].margin = FAR
     paths.to[0].n_tokens = 0
     paths.to[0].start = 0
+    paths.rebased = 0
+
+
+cdef inline void rebase(Paths* paths, Py_ssize_t at) noexcept nogil:
+    """Begin sums anew at a place, for they lose their last bits as they become greater."""
+    paths.rebased = at
+    paths.base = paths.to[at].score
+    paths.to[at].score = 0
 
 
 cdef inline Py_ssize_t follow_on(
@@ -188,6 +207,8 @@ cdef inline Py_ssize_t follow_on(
         if at >= least and at > 0 and begins_anew(&model.trie, node):
             break
         end = at + width
+        if model.is_single and paths.to[at].score < LOWEST:
+            rebase(paths, at)
         if end >= paths.slots and not reserve_paths(paths, end + AT_ONCE):
             return NO_MEMORY
         find_path(model, paths, at, end, node, compares)

@@ -36,6 +36,7 @@ __all__ = [
     "Step",
     "Strip",
     "StripBlanks",
+    "StripPieces",
     "Traced",
     "Unknown",
     "blocks",
@@ -414,26 +415,31 @@ class Strip:
         """The characters that are removed."""
         return SPACE
 
+    @property
+    def white_at_end(self) -> str:
+        """Those that are removed at the end."""
+        return self.white
+
     def apply(self, text: str) -> str:
         """See `Step.apply`."""
         if self.left:
             text = text.lstrip(self.white)
-        return text.rstrip(self.white) if self.right else text
+        return text.rstrip(self.white_at_end) if self.right else text
 
     def trace(self, traced: Traced) -> Traced:
         """See `Step.trace`."""
         n = len(traced.text)
         start = n - len(traced.text.lstrip(self.white)) if self.left else 0
-        end = len(traced.text.rstrip(self.white)) if self.right else n
+        end = len(traced.text.rstrip(self.white_at_end)) if self.right else n
         return traced.part(start, max(start, end))
 
     def keeps(self, character: str) -> bool:
         """See `Step.keeps`."""
-        return character not in self.white
+        return character not in self.white + self.white_at_end
 
     def keeps_slices(self, text: str) -> bool:
         """See `Step.keeps_slices`."""
-        return not any(space in text for space in self.white)
+        return not any(space in text for space in self.white + self.white_at_end)
 
 
 @dataclass(frozen=True, slots=True)
@@ -444,6 +450,16 @@ class StripBlanks(Strip):
     def white(self) -> str:
         """The characters that are removed."""
         return " "
+
+
+@dataclass(frozen=True, slots=True)
+class StripPieces(StripBlanks):
+    """Removes blanks at the ends, and U+2581 at the end, as sentencepiece does."""
+
+    @property
+    def white_at_end(self) -> str:
+        """Those that are removed at the end."""
+        return " \u2581"
 
 
 @dataclass(frozen=True, slots=True)

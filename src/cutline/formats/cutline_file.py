@@ -34,6 +34,7 @@ from cutline.normalizing import (
     Spell,
     Strip,
     StripBlanks,
+    StripPieces,
     Unknown,
 )
 from cutline.pretokenize.splitting import Splitting
@@ -60,6 +61,7 @@ _OfText = (
     | Lower
     | Strip
     | StripBlanks
+    | StripPieces
     | Replace
     | Prepend
     | Lead

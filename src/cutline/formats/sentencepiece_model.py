@@ -16,7 +16,7 @@ from cutline.formats.metaspace import character_spec
 from cutline.formats.pieces import Piece, PieceType
 from cutline.formats.token_ids import Texts, TokenIds
 from cutline.formats.unigram_pieces import unigram_spec
-from cutline.normalizing import Lead, Prepend, Replace, Step, StripBlanks
+from cutline.normalizing import Lead, Prepend, Replace, Step, StripBlanks, StripPieces
 from cutline.spec import AddedToken, TokenizerSpec
 from cutline.vocabulary.vocabulary import MAX_TOKEN_COUNT
 from cutline.words.charsmap import CharsMap
@@ -155,10 +155,7 @@ def _unigram_steps(
         return changing
     if not adds_prefix:
         raise _refused(source, "remove_extra_whitespaces without add_dummy_prefix")
-    if charsmap is None or BLANK in charsmap.apply(BLANK) + charsmap.texts:
-        what = "remove_extra_whitespaces, and no rule for U+2581, which is removed at the end of a text"
-        raise _refused(source, what)
-    return (*changing, StripBlanks(True, True), Collapse(" "))
+    return (*changing, StripPieces(True, True), Collapse(" "))
 
 
 def spec_of_pieces(

@@ -16,8 +16,8 @@ from cutline.words.splitting import Metaspace
 
 __all__ = ["unigram_spec"]
 
-_SYMBOL_SCORE = -0.1
-"""What sentencepiece adds for a piece of the user: more than for any other text in its place."""
+_SYMBOL_SCORE = np.float32(0.1)
+"""What sentencepiece adds for each byte of a piece of the user but one: more than for others."""
 
 _FOUND = (PieceType.NORMAL, PieceType.USER_DEFINED)
 """The types of pieces that are found in texts."""
@@ -54,6 +54,11 @@ def unigram_spec(
     vocabulary = Vocabulary(
         b"".join(texts), np.array([*map(len, texts)], dtype=np.int64), ids, is_of_words=True
     )
+    if (
+        any(piece.kind == PieceType.USER_DEFINED for piece in found)
+        and max((piece.score for piece in found if piece.kind == PieceType.NORMAL), default=0) > 0
+    ):
+        raise VocabularyError(f"{source} has user-defined symbols, and a score over 0: {WRAP_HINT}")
     unknown = next((n for n, piece in enumerate(pieces) if piece.kind == PieceType.UNKNOWN), None)
     added = [
         AddedToken(piece.text, number, special=True)
@@ -81,4 +86,7 @@ def unigram_spec(
 
 
 def _score(piece: Piece) -> float:
-    return float(np.float32(_SYMBOL_SCORE)) if piece.kind == PieceType.USER_DEFINED else piece.score
+    if piece.kind != PieceType.USER_DEFINED:
+        return piece.score
+    n_bytes = np.float32(len(piece.text.encode()))
+    return float(np.float32(float(_SYMBOL_SCORE * n_bytes) - 0.1))

@@ -126,7 +126,8 @@ class SettledWords:
         while start > 0 and not self._pipeline.rules.begins_anew(text, start):
             start -= 1
         made = self._pipeline.normal_of(text[start:place])
-        return made != "" and text[place - 1] not in SPACE and made[-1] not in SPACE
+        white = SPACE + self._pipeline.rules.last_strip.white_at_end
+        return made != "" and text[place - 1] not in white and made[-1] not in white
 
 
 class _SettledForm:

@@ -219,7 +219,8 @@ class WordsAtEnd:
     def _is_solid(self, character: str) -> bool:
         """Return whether a character is no blank that is cut off at the end of a text."""
         made = character if self._is_normal else self._pipeline.normal_of(character)
-        return character not in SPACE and made != "" and made[-1] not in SPACE
+        white = SPACE + self._pipeline.rules.last_strip.white_at_end
+        return character not in white and made != "" and made[-1] not in white
 
 
 class _FormAtEnd:

@@ -12,7 +12,17 @@ import numpy as np
 
 from cutline.errors import PatternError, VocabularyError
 from cutline.kernels.words.images import ImageMaker
-from cutline.normalizing import SPACE, Form, Lower, Prepend, Replace, Step, Strip, StripBlanks
+from cutline.normalizing import (
+    SPACE,
+    Form,
+    Lower,
+    Prepend,
+    Replace,
+    Step,
+    Strip,
+    StripBlanks,
+    StripPieces,
+)
 from cutline.pretokenize.charset import CODE_POINTS
 from cutline.words.beginnings import BeginsAnew, looks
 from cutline.words.characters import members_of
@@ -333,6 +343,8 @@ class CharRules:
             return 0
         only_blanks = isinstance(self.last_strip, StripBlanks) and not any(self.strips_raw)
         if not only_blanks and (text[0] in _WHITE or text[-1] in _WHITE):
+            return LEFT | RIGHT
+        if isinstance(self.last_strip, StripPieces) and "\u2581" in (text[0], text[-1]):
             return LEFT | RIGHT
         space = self._metaspace
         if space is None or space.leads_all or not self.last_strip.left:

@@ -185,7 +185,7 @@ class _Stripped:
 
     def grow(self, text: str) -> tuple[str, "_Stripped"]:
         """See `_Growing`."""
-        text = self.far.apply(text)
+        text = text if self.held else self.far.apply(text)
         solid = self.near.apply(text)
         if not solid:
             return "", replace(self, held=self._next_to(self.held, text)) if text else self
@@ -195,7 +195,7 @@ class _Stripped:
 
     def ended(self, text: str) -> str:
         """See `_Growing`."""
-        solid = self.near.apply(self.far.apply(text))
+        solid = self.near.apply(text if self.held else self.far.apply(text))
         return self._next_to(self.held, solid) if solid else ""
 
     def _next_to(self, text: str, more: str) -> str:

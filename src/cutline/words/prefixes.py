@@ -169,7 +169,7 @@ class _StripStage:
         self._begin = len(text) - len(text.lstrip(step.white)) if step.left else 0
         solid = np.arange(len(text) + 1)
         if step.right:
-            solid[1:][of_each(text, step.white.__contains__, np.bool_)] = 0
+            solid[1:][of_each(text, step.white_at_end.__contains__, np.bool_)] = 0
             solid = np.maximum.accumulate(solid)
         self._made = np.maximum(solid - self._begin, 0)
 
@@ -181,7 +181,7 @@ class _StripStage:
     def after(self, place: int, rest: str) -> tuple[int, str]:
         """See `_Stage`."""
         if self._strip.right:
-            rest = rest.rstrip(self._strip.white)
+            rest = rest.rstrip(self._strip.white_at_end)
         if not rest:
             return int(self._made[place]), ""
         if place > self._begin:

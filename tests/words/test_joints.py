@@ -72,7 +72,7 @@ def test_slices_among_ties_are_counted_like_texts(name: str, n_models: int, tmp_
         n = len(text)
         assert encoding.encode_ordinary(text) == oracle.encode(text, add_special_tokens=False).ids
         counter: Any = encoding.intervals(text)
-        n_joints += 0 <= counter._kernel.start_from(1)
+        n_joints += counter._kernel.start_from(1) >= 0
         for _ in range(60):
             start, end = sorted(rng.choices(range(n + 1), k=2))
             assert counter.count(start, end) == count(text[start:end]), (text, start, end)

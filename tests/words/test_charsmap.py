@@ -11,13 +11,14 @@ import pytest
 import cutline
 from cutline.errors import VocabularyError
 from cutline.kernels.words.char_map import CharMap
-from cutline.normalizing import Form, Lower, Replace, Step, StripBlanks, Traced, normalize
+from cutline.normalizing import Form, Lower, Replace, Step, Strip, StripBlanks, Traced, normalize
 from cutline.pipeline.before_blanks import blank_begins, solid_end
 from cutline.pipeline.tokens_of_slices import slices_may_have
 from cutline.words.beginnings import BeginsAnew
 from cutline.words.char_rules import CharRules
 from cutline.words.charsmap import CharsMap
-from cutline.words.splitting import WhitespaceSplit
+from cutline.words.neighbours import LEFT, RIGHT
+from cutline.words.splitting import Metaspace, WhitespaceSplit
 from cutline.words.steps import ByCharacter, Collapse
 from tests.words.charsmaps import charsmap
 from tests.words.configurations import BERT, META, norm
@@ -36,6 +37,8 @@ SYMBOLS = CharsMap(charsmap(RULES), ("abcd", "`'", "\ufb01", "a", "<x>", "\u2581
 MAPS: dict[str, tuple[Step, ...]] = {
     "a map": (MAP,),
     "symbols": (SYMBOLS,),
+    "some symbols": (CharsMap(charsmap(RULES), ("abcd", "bbb", "`'")),),
+    "a map, a text": (MAP, Replace("xx", "q"), Lower()),
     "a map, forms": (MAP, Form("NFKC"), Lower(), Form("NFD"), ByCharacter("accents")),
     "a form, symbols": (Form("NFD"), SYMBOLS, Replace("x", "ab"), Replace("``", "'")),
     "runs, stripped": (MAP, Collapse(" "), StripBlanks(True, False), StripBlanks(False, True)),
@@ -115,11 +118,14 @@ def test_the_longest_key_is_taken_and_symbols_before_keys(seed: int) -> None:
 
 @pytest.mark.parametrize("name", MAPS)
 def test_prefixes_and_growing_texts_become_what_they_do(name: str) -> None:
-    steps, pools = MAPS[name], (*POOLS, "abcd `'\ufb01<x>\u2581b", "\u0327\u0301a", "\xae\u0302ab")
+    steps, pools = (
+        MAPS[name],
+        (*POOLS, "abcd `'\ufb01<x>\u2581b", "\u0327\u0301a", "abcd", "\xae\u0302abx"),
+    )
     for pool in range(2):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("tests.words.test_prefixes.POOLS", pools[-3:] if pool else pools)
-            patch.setattr("tests.words.test_growing_form.POOLS", pools[-3:] if pool else pools)
+            patch.setattr("tests.words.test_prefixes.POOLS", pools[-4:] if pool else pools)
+            patch.setattr("tests.words.test_growing_form.POOLS", pools[-4:] if pool else pools)
             n_rests, n_settled, n_characters = check_prefixes(steps, random.Random(name), 400)
             assert n_rests < n_characters / 2
             assert n_settled > n_characters / 4
@@ -218,6 +224,13 @@ def test_what_decides_about_a_blank() -> None:
     assert solid_end("`", (CharsMap(charsmap({"` ": ""})), Collapse(" "))) == ""
 
 
+def test_white_space_that_is_not_stripped_interacts_with_nothing() -> None:
+    for strip, flags in ((StripBlanks(False, True), 0), (Strip(False, True), LEFT | RIGHT)):
+        rules = CharRules((MAP, Collapse(" "), strip), (Metaspace("never", True, "\u2581"),), None)
+        assert rules.strips_end
+        assert rules.images(0)[0x85].flags == flags
+
+
 def test_slices_may_have_what_keys_of_their_characters_write() -> None:
     for text, token in (
         ("a b", "x"),
@@ -230,6 +243,7 @@ def test_slices_may_have_what_keys_of_their_characters_write() -> None:
         may = slices_may_have([token], (MAP, Lower()), text, made)
         assert may or not any(token in normalize(one, (MAP, Lower())) for one in slices_of(text))
     assert slices_may_have(["x"], (MAP, Lower()), "abc", "y ")
+    assert not slices_may_have(["if"], (MAP, Lower()), "\ufb01 \ufb01", "fi fi")
     assert not slices_may_have(["x"], (MAP, Lower()), "\u0301\u1100\u1161\u11a8", "\u0301\uac01")
 
 

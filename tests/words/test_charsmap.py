@@ -4,8 +4,10 @@ import random
 import re
 import struct
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Any
 
+import numpy as np
 import pytest
 
 import cutline
@@ -288,6 +290,27 @@ def test_a_trie_that_leads_back_is_refused() -> None:
 def test_keys_that_are_not_utf8_are_refused(key: bytes) -> None:
     with pytest.raises(VocabularyError, match="a key is not UTF-8"):
         CharsMap(charsmap({key: "b", "\u00e9\u65e5\U0001f600": "c"}))
+
+
+def test_a_map_with_bytes_changed_anywhere_is_refused_or_maps() -> None:
+    rng, refused = random.Random(2), 0
+    whole = charsmap({"ab": "x", "abc": "y", "\u00e9\u65e5": "q", "\U0001f600a": ""})
+    for _ in range(400):
+        data = bytearray(whole)
+        for _ in range(rng.choice((1, 1, 3, 20))):
+            data[rng.randrange(len(data))] = rng.randrange(256)
+        try:
+            step = CharsMap(bytes(data))
+        except VocabularyError:
+            refused += 1
+            continue
+        text = "abc\u00e9\u65e5 \U0001f600ab"
+        step.apply(text).encode()
+        is_cut, _ = step.cuts(text)
+        edges = np.flatnonzero(is_cut)
+        parts = (text[start:end] for start, end in pairwise(edges.tolist()))
+        assert "".join(map(step.apply, parts)) == step.apply(text)
+    assert 50 < refused < 350
 
 
 def test_a_symbol_without_text_is_refused() -> None:

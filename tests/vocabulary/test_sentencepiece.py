@@ -50,7 +50,7 @@ NORMALIZING: dict[str, dict[str, Any]] = {
         "add_dummy_prefix": False,
         "byte_fallback": True,
     },
-    "no prefix": {
+    "defaults, no prefix": {
         "normalization_rule_name": "nmt_nfkc",
         "remove_extra_whitespaces": True,
         "add_dummy_prefix": False,
@@ -107,7 +107,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
 
 NOT_OF_UNIGRAM = {
     "blanks stay, some vanish": "what is left of a text may be the leading blank alone",
-    "no prefix": "remove_extra_whitespaces without add_dummy_prefix",
+    "defaults, no prefix": "remove_extra_whitespaces without add_dummy_prefix",
 }
 
 

@@ -292,7 +292,7 @@ cdef class GrowingWords:
             begin_path(&state.paths, 0)
             state.spans[0] = 0
         return count_more_prefixes(
-            &self.encoder.model, &state.paths, data, begun, n, 0, node, state.spans
+            &self.encoder.model, &state.paths, data, begun, n, node, state.spans
         )
 
     cdef bint keep(

@@ -298,7 +298,7 @@ cdef class LongestEnds(SliceCounts):
         counts = state.spans
         if model.kind == UNIGRAM:
             if count_prefixes(
-                model, &state.paths, data, length, self.longest_word, counts
+                model, &state.paths, data, length, counts, inside, self.longest_word
             ) < 0:
                 return NO_MEMORY
             if inside and not state.paths.is_sure:

@@ -35,6 +35,7 @@ from cutline.kernels.words.word_state cimport OwnedWordState, WordState, make_ro
 
 cdef enum:
     LONG_WORD = 64          # bytes: longer words get joints
+    MOST_SINGLE = 1024      # ... but where sums are rounded so much that none would be sure
     GAP_STEP = 64           # characters without a word from one start to the next
     CHARACTERS_A_TOKEN = 4
     WORDS_A_START = 4       # where a text is read word by word
@@ -471,6 +472,11 @@ cdef class TextStarts:
         cdef Py_ssize_t n = state.words.lengths[word], at, place, count
         if not grow(<void**> &state.out, &state.out_slots, 4 * n + 4, sizeof(uint32_t)):
             return NO_MEMORY
+        if self.encoder.model.is_single and n > MOST_SINGLE:
+            joints.count = 0
+            return best_path(
+                &self.encoder.model, &state.paths, data, n, state.out, NULL, NULL, False, 0
+            )
         count = best_path(
             &self.encoder.model, &state.paths, data, n, state.out, NULL, joints, True, self.before
         )

@@ -18,12 +18,12 @@ cdef Py_ssize_t count_path(
     const WordModel* model, Paths* paths, const uint8_t* word, Py_ssize_t n
 ) noexcept nogil
 cdef Py_ssize_t count_prefixes(
-    const WordModel* model, Paths* paths, const uint8_t* word, Py_ssize_t n, Py_ssize_t before,
-    Py_ssize_t* counts
+    const WordModel* model, Paths* paths, const uint8_t* word, Py_ssize_t n, Py_ssize_t* counts,
+    bint compares, Py_ssize_t before
 ) noexcept nogil
 cdef Py_ssize_t count_more_prefixes(
     const WordModel* model, Paths* paths, const uint8_t* word, Py_ssize_t begun, Py_ssize_t n,
-    Py_ssize_t before, uint32_t* node, Py_ssize_t* counts
+    uint32_t* node, Py_ssize_t* counts
 ) noexcept nogil
 cdef Py_ssize_t window_of(const WordModel* model) noexcept nogil
 cdef void begin_path(Paths* paths, double score) noexcept nogil

@@ -367,46 +367,67 @@ cdef inline bint add_joint(Joints* joints, Py_ssize_t at, Py_ssize_t tokens) noe
 
 
 cdef Py_ssize_t count_prefixes(
-    const WordModel* model, Paths* paths, const uint8_t* word, Py_ssize_t n, Py_ssize_t before,
-    Py_ssize_t* counts
+    const WordModel* model, Paths* paths, const uint8_t* word, Py_ssize_t n, Py_ssize_t* counts,
+    bint compares, Py_ssize_t before
 ) noexcept nogil:
     """Count the tokens of every prefix: counts[k] is that of word[:k], for k from 0 to n.
 
-    The word may have so many bytes before it where it is asked whether the counts are sure. The best path to a place is that of the text up to it. Only counts where characters end mean
+    The best path to a place is that of the text up to it. Only counts where characters end mean
     something. Returns 0, NO_MEMORY or INTERRUPTED.
+
+    Args:
+        compares: say whether the counts are sure: sums that began otherwise would give the same,
+            for rounding moves them by less than paths with other numbers of tokens are behind.
+        before: bytes that the word may have before it then.
     """
     cdef uint32_t node = 0
+    cdef Py_ssize_t place
+    cdef double risk = (n + 2) * model.rounding * (n + before)
     if not reserve_paths(paths, AT_ONCE):
         return NO_MEMORY
     begin_path(paths, 0)
     counts[0] = 0
-    return count_more_prefixes(model, paths, word, 0, n, before, &node, counts)
+    if not compares:
+        return count_more_prefixes(model, paths, word, 0, n, &node, counts)
+    place = follow_on(model, paths, word, 0, n, &node, n, True)
+    if place < 0:
+        return place
+    paths.is_sure = True
+    for place in range(1, n + 1):
+        if place == n or not is_continuation(word[place]):
+            paths.is_sure = paths.is_sure and paths.to[place].margin > risk
+    count_to(model, paths, word, 0, n, counts)
+    return 0
 
 
 cdef Py_ssize_t count_more_prefixes(
     const WordModel* model, Paths* paths, const uint8_t* word, Py_ssize_t begun, Py_ssize_t n,
-    Py_ssize_t before, uint32_t* node, Py_ssize_t* counts
+    uint32_t* node, Py_ssize_t* counts
 ) noexcept nogil:
     """Go on where the paths to places up to `begun` are known, their counts, and the node there.
 
     A word may have begun before: the known places are at least its last `window_of` bytes, and
-    `margin` holds how many bytes of unknown characters end at each. `is_sure` tells whether sums
-    that began otherwise would give the same counts, for rounding moves them by less than paths
-    with others are behind; it is for words that have not begun before.
+    `margin` holds how many bytes of unknown characters end at each.
     """
+    cdef Py_ssize_t status = follow_on(model, paths, word, begun, n, node, n, False)
+    if status < 0:
+        return status
+    count_to(model, paths, word, begun, n, counts)
+    return 0
+
+
+cdef void count_to(
+    const WordModel* model, Paths* paths, const uint8_t* word, Py_ssize_t begun, Py_ssize_t n,
+    Py_ssize_t* counts
+) noexcept nogil:
+    """Count the tokens of the paths to places after `begun`."""
     cdef Py_ssize_t place, start, run
-    cdef double risk = (n + 2) * model.rounding * (n + before)
-    place = follow_on(model, paths, word, begun, n, node, n, True)
-    if place < 0:
-        return place
-    paths.is_sure = True
     if begun == 0:
         paths.to[0].margin = 0
     for place in range(begun + 1, n + 1):
         if place < n and is_continuation(word[place]):
             continue
         start = paths.to[place].start
-        paths.is_sure = paths.is_sure and paths.to[place].margin > risk
         if not is_unknown(model, paths.to[place].token):
             counts[place] = counts[start] + 1
             paths.to[place].margin = 0
@@ -422,7 +443,6 @@ cdef Py_ssize_t count_more_prefixes(
             if is_known_run(model, word, run, start):
                 start = run
             counts[place] = counts[start] + count_bytes(model, word + start, place - start)
-    return 0
 
 
 cdef inline bint is_known_run(

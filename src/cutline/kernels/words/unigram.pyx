@@ -42,7 +42,7 @@ cdef struct Best:
 
 cdef inline void consider(
     const WordModel* model, const Paths* paths, Best* best, const Path* to, double score,
-    uint32_t token, Py_ssize_t n_bytes, bint compares
+    uint32_t token, Py_ssize_t n_bytes, bint compares, bint is_single
 ) noexcept nogil:
     """Take another path if it is better: that to a place, and a token.
 
@@ -50,7 +50,7 @@ cdef inline void consider(
     """
     cdef bint is_better, differs
     cdef uint32_t n_tokens
-    score = added(model, paths, to, score)
+    score = added(paths, to, score, is_single)
     is_better = score > best.score
     if compares:
         n_tokens = tokens_with(model, to, token)
@@ -65,14 +65,14 @@ cdef inline void consider(
 
 
 cdef inline double added(
-    const WordModel* model, const Paths* paths, const Path* to, double score
+    const Paths* paths, const Path* to, double score, bint is_single
 ) noexcept nogil:
     """The sum of a path to a place and a token.
 
     In single precision, that of two floats as doubles is rounded to the nearest float.
     """
     score += to.score
-    if model.is_single:
+    if is_single:
         score = <double> <float> score
         if to - paths.to < paths.rebased:
             score -= paths.base
@@ -92,7 +92,7 @@ cdef inline uint32_t tokens_with(
 
 cdef inline void find_path(
     const WordModel* model, Paths* paths, Py_ssize_t at, Py_ssize_t end, uint32_t node,
-    bint compares
+    bint compares, bint is_single
 ) noexcept nogil:
     """Find the best path to the end of the character at a place; those to all before it are known.
 
@@ -108,7 +108,7 @@ cdef inline void find_path(
     best.n_bytes = end - at if token == 0 else ends[token].n_bytes
     first = &to[end - best.n_bytes]
     best.score = added(
-        model, paths, first, model.unk_score if token == 0 else ends[token].score
+        paths, first, model.unk_score if token == 0 else ends[token].score, is_single
     )
     if compares:
         best.n_tokens = tokens_with(model, first, token)
@@ -121,7 +121,7 @@ cdef inline void find_path(
             last = token if token != 0 else last
             consider(
                 model, paths, &best, &to[end - ends[token].n_bytes], ends[token].score, token,
-                ends[token].n_bytes, compares,
+                ends[token].n_bytes, compares, is_single,
             )
             token = ends[token].shorter
             if token == 0:
@@ -129,11 +129,13 @@ cdef inline void find_path(
             last = token
             consider(
                 model, paths, &best, &to[end - ends[token].n_bytes], ends[token].score, token,
-                ends[token].n_bytes, compares,
+                ends[token].n_bytes, compares, is_single,
             )
         if ends[last].n_bytes != end - at:
             # The character is no token.
-            consider(model, paths, &best, &to[at], model.unk_score, 0, end - at, compares)
+            consider(
+                model, paths, &best, &to[at], model.unk_score, 0, end - at, compares, is_single
+            )
     to[end].score = best.score
     if compares:
         to[end].margin = best.score - best.other
@@ -200,6 +202,16 @@ cdef inline Py_ssize_t follow_on(
     uint32_t* reached, Py_ssize_t least, bint compares
 ) noexcept nogil:
     """Go on where the paths to all places up to `at` are known, and the node reached there."""
+    if model.is_single:
+        return follow_as(model, paths, word, at, n, reached, least, compares, True)
+    return follow_as(model, paths, word, at, n, reached, least, compares, False)
+
+
+cdef inline Py_ssize_t follow_as(
+    const WordModel* model, Paths* paths, const uint8_t* word, Py_ssize_t at, Py_ssize_t n,
+    uint32_t* reached, Py_ssize_t least, bint compares, bint is_single
+) noexcept nogil:
+    """What follow_on does, for each way to add."""
     cdef Py_ssize_t end, width, watched = at
     cdef uint32_t node = reached[0]
     while at < n:
@@ -207,11 +219,11 @@ cdef inline Py_ssize_t follow_on(
         if at >= least and at > 0 and begins_anew(&model.trie, node):
             break
         end = at + width
-        if model.is_single and paths.to[at].score < LOWEST:
+        if is_single and paths.to[at].score < LOWEST:
             rebase(paths, at)
         if end >= paths.slots and not reserve_paths(paths, end + AT_ONCE):
             return NO_MEMORY
-        find_path(model, paths, at, end, node, compares)
+        find_path(model, paths, at, end, node, compares, is_single)
         at = end
         if at - watched >= WATCHED:
             if is_interrupted(&paths.watch, at - watched):

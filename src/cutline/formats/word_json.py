@@ -336,7 +336,9 @@ def make_splitters(
         VocabularyError: one is not supported; shows it.
     """
     made = tuple(splitter for part in parts for splitter in _splitters(part, source, is_newer))
-    return tuple(replace(one, leads_all=True) for one in made) if leads_all else made
+    return tuple(
+        replace(one, leads_all=leads_all) if isinstance(one, Metaspace) else one for one in made
+    )
 
 
 def _splitters(part: Part, source: str, is_newer: bool) -> tuple[Splitter, ...]:

@@ -4,11 +4,13 @@ import io
 import json
 import random
 import re
+import struct
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import numpy as np
 import pytest
 
 import cutline
@@ -168,6 +170,26 @@ def loaded(data: bytes, folder: Path) -> tuple[cutline.Encoding, Any]:
     path = folder / "tokenizer.model"
     path.write_bytes(data)
     return cutline.load(path), package.SentencePieceProcessor(model_proto=data)
+
+
+def written_model(pieces: list[tuple[str, float, int]]) -> bytes:
+    """A Unigram model of these pieces: texts, scores and types."""
+
+    def field(number: int, value: bytes | int | float) -> bytes:
+        if isinstance(value, float):
+            return bytes([number << 3 | 5]) + struct.pack("<f", value)
+        if isinstance(value, int):
+            return bytes([number << 3, value])
+        n = len(value)
+        length = bytes([n & 0x7F | 0x80, n >> 7]) if n > 0x7F else bytes([n])
+        return bytes([number << 3 | 2]) + length + value
+
+    rows = [
+        field(1, field(1, text.encode()) + field(2, float(score)) + field(3, kind))
+        for text, score, kind in [("<unk>", 0, 2), *pieces]
+    ]
+    trainer, normalizer = field(3, 1), field(1, b"identity") + field(3, 1) + field(4, 0)
+    return b"".join([*rows, field(2, trainer), field(3, normalizer)])
 
 
 def needs_rule_of_sums(kind: str) -> None:
@@ -361,6 +383,51 @@ def test_sums_of_long_texts_are_rounded_and_begin_anew(
             assert min(more, default=budget + 1) > budget
         chunks = cutline.TextChunker(encoding, 200)(text[: n // 4])
         assert all(one.token_count == counted(one.text) <= 200 for one in chunks)
+
+
+def test_scores_of_symbols_are_rounded_as_in_sentencepiece(tmp_path: Path) -> None:
+    """A symbol of one byte has the score 0; others are compared with all floats around theirs."""
+    needs_rule_of_sums("unigram")
+    for n_bytes in (*range(1, 40), 99, 333):
+        symbol, score = "a" * n_bytes, np.float32(0.1 * n_bytes - 0.1)
+        for first in (score, np.nextafter(score, np.float32(1e9)), np.nextafter(score, score - 1)):
+            pieces = [(BLANK, -abs(first), 1), (BLANK + symbol, -1e-30, 1), (symbol, 0, 4)]
+            encoding, processor = loaded(written_model(pieces), tmp_path)
+            assert encoding.encode_ordinary(symbol) == processor.encode(symbol), (n_bytes, first)
+
+
+@pytest.mark.parametrize(
+    ("pieces", "message"),
+    [
+        ([("a", -1e6, 1)], "pieces of up to 1 characters, and scores down to -1000000.0"),
+        ([("a" * 300, -1, 1), ("b", -150, 1)], "pieces of up to 300 characters, and scores down"),
+        ([("a", float("nan"), 1)], "a score that is no finite number"),
+        ([("a", float("-inf"), 5)], "a score that is no finite number"),
+        ([("", -1, 1)], "a piece without text"),
+    ],
+)
+def test_scores_and_pieces_that_are_not_supported_are_refused(
+    pieces: list[tuple[str, float, int]], message: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "tokenizer.model"
+    path.write_bytes(written_model([(BLANK, -2, 1), *pieces]))
+    with pytest.raises(VocabularyError, match=message):
+        cutline.load(path)
+
+
+def test_sums_of_low_scores_begin_anew_where_those_of_sentencepiece_do(tmp_path: Path) -> None:
+    needs_rule_of_sums("unigram")
+    for seed in range(20):
+        chooser = random.Random(seed)
+        texts = {"".join(chooser.choices("ab", k=chooser.randint(1, 9))) for _ in range(20)}
+        pieces = [(text, -3600 * chooser.random(), 1) for text in sorted(texts | {BLANK})]
+        encoding, processor = loaded(written_model(pieces), tmp_path)
+        text = "".join(chooser.choices("ab", k=2000))
+        counter = encoding.intervals(text)
+        assert encoding.encode_ordinary(text) == processor.encode(text)
+        for start in range(0, 2000, 40):
+            end = chooser.randint(start, 2000)
+            assert counter.count(start, end) == len(processor.encode(text[start:end]))
 
 
 def test_rules_of_denormalization_are_refused(tmp_path: Path) -> None:

@@ -60,9 +60,9 @@ def spec_of(document: Part, name: str, source: str) -> TokenizerSpec:
     """
     _check_texts(document, source)
     if is_word_model(document):
-        before, splitters = parts_before_model(document, source)
+        normalizers, splitters = parts_before_model(document, source)
         added = document.get("added_tokens") or []
-        before, leads_all = done_by_metaspace(before, splitters, added)
+        before, leads_all = done_by_metaspace(normalizers, splitters, added)
         steps = make_steps(before, source)
         splits = make_splitters(splitters, source, is_newer=is_newer(document), leads_all=leads_all)
         spec = read_word_model(document, name, source, steps, splits)

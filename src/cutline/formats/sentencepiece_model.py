@@ -7,6 +7,7 @@ documented in sentencepiece_model.proto of the sentencepiece project.
 import struct
 from collections.abc import Iterator, Sequence
 from itertools import groupby, islice, pairwise
+from math import isfinite
 
 from cutline.errors import VocabularyError
 from cutline.formats.bounded import check_count
@@ -232,6 +233,8 @@ def _check_settings(
         and any(piece.kind == PieceType.UNUSED for piece in pieces),
         "an unknown piece of one character, which a text may have": kind != _UNIGRAM
         and any(piece.kind == PieceType.UNKNOWN and len(piece.text) == 1 for piece in pieces),
+        "a score that is no finite number": not all(isfinite(piece.score) for piece in pieces),
+        "a piece without text": any(not piece.text for piece in pieces),
         "pieces of an unknown type": not {piece.kind for piece in pieces} <= set(PieceType),
     }
     for reason, is_so in reasons.items():

@@ -11,13 +11,19 @@ from cutline.normalizing import Step
 from cutline.spec import AddedToken, TokenizerSpec
 from cutline.vocabulary import Vocabulary
 from cutline.words.joining import JoinMetaspace
-from cutline.words.models import Unigram
+from cutline.words.models import UNKNOWN_PENALTY, Unigram
 from cutline.words.splitting import Metaspace
 
 __all__ = ["unigram_spec"]
 
-_SYMBOL_SCORE = np.float32(0.1)
+_SYMBOL_SCORE = 0.1
 """What sentencepiece adds for each byte of a piece of the user but one: more than for others."""
+
+_MOST_OF_WORD = 2**15
+"""How far apart the sums may be at places that one piece is between.
+
+Beyond -1e5 sums begin anew. Up to this number it is once in a piece, and nothing is rounded then.
+"""
 
 _FOUND = (PieceType.NORMAL, PieceType.USER_DEFINED)
 """The types of pieces that are found in texts."""
@@ -59,6 +65,7 @@ def unigram_spec(
         and max((piece.score for piece in found if piece.kind == PieceType.NORMAL), default=0) > 0
     ):
         raise VocabularyError(f"{source} has user-defined symbols, and a score over 0: {WRAP_HINT}")
+    _check_scores(texts, scores, source)
     unknown = next((n for n, piece in enumerate(pieces) if piece.kind == PieceType.UNKNOWN), None)
     added = [
         AddedToken(piece.text, number, special=True)
@@ -85,8 +92,19 @@ def unigram_spec(
     )
 
 
+def _check_scores(texts: Sequence[bytes], scores: Sequence[float], source: str) -> None:
+    """Refuse scores so low that sums are not known to begin anew as those of sentencepiece do."""
+    longest = max((len(text.decode()) for text in texts), default=0)
+    lowest = min(scores, default=0) - UNKNOWN_PENALTY
+    if longest * -lowest + max(scores, default=0) > _MOST_OF_WORD:
+        raise VocabularyError(
+            f"{source} has pieces of up to {longest} characters, and scores down to {min(scores)}: "
+            f"sums of so low ones are rounded otherwise: {WRAP_HINT}"
+        )
+
+
 def _score(piece: Piece) -> float:
     if piece.kind != PieceType.USER_DEFINED:
         return piece.score
-    n_bytes = np.float32(len(piece.text.encode()))
-    return float(np.float32(float(_SYMBOL_SCORE * n_bytes) - 0.1))
+    # The difference is rounded, not what is subtracted from.
+    return float(np.float32(_SYMBOL_SCORE * len(piece.text.encode()) - _SYMBOL_SCORE))

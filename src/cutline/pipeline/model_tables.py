@@ -15,11 +15,10 @@ from cutline.errors import VocabularyError
 from cutline.spec import TokenizerSpec
 from cutline.vocabulary import Vocabulary
 from cutline.words.char_rules import META
-from cutline.words.models import Unigram, WordPiece
+from cutline.words.models import UNKNOWN_PENALTY, Unigram, WordPiece
 
 __all__ = ["checked_model", "model_tables"]
 
-_UNKNOWN_PENALTY = 10.0  # as in sentencepiece and tokenizers
 _LONGEST_WORD: Final = 2**64 - 1  # the greatest limit that tokenizers reads
 
 
@@ -58,7 +57,7 @@ def _of_unigram(
     model: Unigram, vocabulary: Vocabulary, meta: bytes, others: Mapping[bytes, int]
 ) -> dict[str, Any]:
     scores = np.frombuffer(model.scores, dtype="<f8").astype(np.float64)
-    lowest = float(scores.min(initial=np.inf)) - _UNKNOWN_PENALTY
+    lowest = float(scores.min(initial=np.inf)) - UNKNOWN_PENALTY
     unit = 1e-15
     if model.is_single:
         lowest = float(np.float32(lowest))

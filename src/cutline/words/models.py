@@ -1,8 +1,11 @@
 """The models that encode words apart, but for their tokens."""
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
-__all__ = ["Unigram", "WordPiece"]
+__all__ = ["UNKNOWN_PENALTY", "Unigram", "WordPiece"]
+
+UNKNOWN_PENALTY: Final = 10.0
+"""How far below all scores that of an unknown character is, in sentencepiece and tokenizers."""
 
 
 class WordPiece(NamedTuple):

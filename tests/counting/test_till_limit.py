@@ -17,13 +17,17 @@ from cutline.pipeline.words import WordPipeline
 from tests.conftest import short_or_long
 from tests.pipeline import characters, families
 from tests.texts import NAMED_TEXTS
+from tests.words.configurations import ONE_WORD
 from tests.words.tokenizers_of import CONFIGURATIONS, MODELS, tokenizer_of
 
 tokenizers = pytest.importorskip("tokenizers", reason="the oracle of these tests")
 
 LONG = "One of 12 words, and the other's: a café\u0301. " * 20_000
 # A word is one token, however long; and no prefix says how far a cut reaches.
-ALL_DECIDES = ("WordPiece, metaspace without splits", *(f"{kind}, runs removed" for kind in MODELS))
+ALL_DECIDES = (
+    *(f"WordPiece, {name}" for name in ONE_WORD),
+    *(f"{kind}, runs removed" for kind in MODELS),
+)
 
 
 def of_characters(name: str) -> Any:

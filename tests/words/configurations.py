@@ -306,6 +306,18 @@ CONFIGURATIONS: dict[str, Callable[[], tuple[Any, Any]]] = {
     ),
 }
 
+ONE_WORD = (
+    "metaspace without splits",
+    "runs inside words",
+    "runs and the end inside words",
+    "stripped, inside words",
+    "white space and stripped, inside words",
+    "sentencepiece, of no class",
+    "sentencepiece, of no class, as it is",
+    "sentencepiece, of no class, that keeps blanks",
+)
+"""Those by which a text is one word, its blanks included."""
+
 
 def rules_of(normalizer: Any, splitter: Any) -> CharRules:
     tok = tokenizers.Tokenizer(tokenizers.models.WordLevel({"a": 0}, "a"))

@@ -456,6 +456,13 @@ def test_a_folder_whose_other_files_add_tokens_is_refused(tmp_path: Path) -> Non
     assert cutline.load(tmp_path / "tokenizer.model").content_hash == encoding.content_hash
 
 
+def test_a_folder_of_unigram_is_refused_for_transformers_adds_otherwise(tmp_path: Path) -> None:
+    encoding, processor = loaded(trained("plain", model_type="unigram"), tmp_path)
+    assert encoding.encode_ordinary("the theme") == processor.encode("the theme")
+    with pytest.raises(VocabularyError, match="load the file itself, for sentencepiece's ids"):
+        cutline.load(tmp_path)
+
+
 def test_damaged_files_are_refused(tmp_path: Path) -> None:
     data = trained("plain")
     for end in (100, len(data) - 5):

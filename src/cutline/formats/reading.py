@@ -28,6 +28,7 @@ from cutline.pretrained.hub import TO_CONVERT, convert_hint
 from cutline.pretrained.side_files import CONFIG_NAME
 from cutline.spec import TokenizerSpec
 from cutline.vocabulary import Vocabulary
+from cutline.words.models import Unigram
 
 __all__ = ["TOKENIZER_FILES", "naming", "read", "read_tokenizer"]
 
@@ -106,7 +107,7 @@ def read(
     if file_format == "sentencepiece":
         spec = read_sentencepiece(read_bounded(path), name or path.stem, str(path))
         if is_of_model:
-            _check_nothing_is_added(spec, path)
+            _check_model_file(spec, path)
         return checked(spec, str(path), is_done=False)
     if isinstance(pat_str, EllipsisType):
         if start and file_format == "tiktoken" and not _MAYBE_RANKS.match(start):
@@ -138,8 +139,16 @@ def _file_in(folder: Path) -> Path:
     raise FileNotFoundError(ENOENT, f"a folder without {', '.join(names)}{hint}", str(folder))
 
 
-def _check_nothing_is_added(spec: TokenizerSpec, path: Path) -> None:
-    """Refuse a model's file if others beside it add tokens, which texts would not have."""
+def _check_model_file(spec: TokenizerSpec, path: Path) -> None:
+    """Refuse the file of a model whose ids may be others than those of transformers.
+
+    Others beside it add tokens, which texts would not have; or sums are rounded otherwise.
+    """
+    if isinstance(spec.model, Unigram):
+        raise VocabularyError(
+            f"{path} has a model of the type Unigram, whose sums transformers does not round as "
+            f"sentencepiece does: {CONVERT_HINT}; or load the file itself, for sentencepiece's ids"
+        )
     known = {token.content.replace(" ", BLANK) for token in spec.added_tokens}
     if missing := [text for text in added_beside(path) if text.replace(" ", BLANK) not in known]:
         raise VocabularyError(

@@ -29,12 +29,15 @@ from cutline.spec import Characters
 from cutline.tables import recover_left_lengths
 from cutline.vocabulary import Vocabulary
 
-__all__ = ["BLANK", "LED_TWICE", "CharacterModel", "read_characters"]
+__all__ = ["BLANK", "FROM_BLANK", "LEADING", "LED_TWICE", "CharacterModel", "read_characters"]
 
 BLANK: Final = "\u2581"
 """What models over characters write for a blank."""
 
+FROM_BLANK: Final = {"type": "Replace", "pattern": {"String": " "}, "content": BLANK}
 LED_TWICE: Final = {"type": "Replace", "pattern": {"Regex": rf"\A{BLANK}"}, "content": BLANK * 2}
+LEADING: Final = (FROM_BLANK, LED_TWICE)
+"""The normalizers after which a Metaspace leads all texts, those that begin with U+2581, too."""
 """So transformers 5 writes the leading blank of sentencepiece, which texts that begin with one get.
 """
 

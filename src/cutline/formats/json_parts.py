@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from cutline.errors import UnsupportedPatternError, VocabularyError
+from cutline.formats.characters import LEADING
 from cutline.formats.stages import read_pattern
-from cutline.formats.word_json import BEHAVIORS, DROP_BLANK, FROM_BYTES, FUSE, LEADING
+from cutline.formats.word_json import BEHAVIORS, DROP_BLANK, FROM_BYTES, FUSE
 from cutline.normalizing import Form, Lower, NewerForm, Prepend, Replace, Step, Strip, StripBlanks
 from cutline.pretokenize.oniguruma import to_oniguruma
 from cutline.spec import TokenizerSpec

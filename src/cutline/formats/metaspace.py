@@ -7,7 +7,7 @@ they are, and U+2581 in a text is written as one.
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
-from cutline.formats.characters import BLANK, LED_TWICE, read_characters
+from cutline.formats.characters import BLANK, LEADING, read_characters
 from cutline.formats.closed_pattern import closed_pattern
 from cutline.formats.merges import MergeModel
 from cutline.formats.stages import make_steps
@@ -20,7 +20,6 @@ __all__ = ["before_bytes", "character_spec", "is_over_characters", "make_charact
 
 _TO_BLANK: Final = Replace(BLANK, " ")
 _FROM_BLANK: Final = Replace(" ", BLANK)
-_FROM_BLANK_WRITTEN: Final = {"type": "Replace", "pattern": {"String": " "}, "content": BLANK}
 
 
 class _Preparation(NamedTuple):
@@ -210,7 +209,7 @@ def _is_led_twice(parsed: TokenizerJson) -> bool:
     ones.
     """
     return (
-        [*parsed.normalizers[-2:]] == [_FROM_BLANK_WRITTEN, LED_TWICE]
+        (*parsed.normalizers[-2:],) == LEADING
         and len(parsed.pre_tokenizers) == 1
         and parsed.pre_tokenizers[0].get("replacement") == BLANK
         and _scheme(parsed.pre_tokenizers[0], "") == "always"

@@ -63,16 +63,16 @@ def read_sentencepiece(data: bytes, name: str, source: str) -> TokenizerSpec:
     if removes_blanks:
         _check_blanks(charsmap, symbols, source)
     drops_blank = adds_prefix or removes_blanks
-    make_steps = _unigram_steps if _kind(trainer) == _UNIGRAM else steps_of
+    kind = _kind(trainer)
+    make_steps = _unigram_steps if kind == _UNIGRAM else steps_of
     steps = make_steps(
         charsmap, adds_prefix=adds_prefix, removes_blanks=removes_blanks, source=source
     )
-    if _kind(trainer) == _UNIGRAM:
+    if kind == _UNIGRAM:
         leads = {"adds_prefix": adds_prefix, "drops_blank": drops_blank}
         return unigram_spec(pieces, name, source, steps=steps, **leads)
-    merges = _kind(trainer) == _BPE
     return spec_of_pieces(
-        pieces, name, source, steps=steps, drops_blank=drops_blank, merges_pieces=merges
+        pieces, name, source, steps=steps, drops_blank=drops_blank, merges_pieces=kind == _BPE
     )
 
 

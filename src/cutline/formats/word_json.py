@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cutline.errors import VocabularyError
-from cutline.formats.characters import BLANK, LED_TWICE
+from cutline.formats.characters import BLANK, FROM_BLANK, LEADING
 from cutline.formats.huggingface import float_of_serde
 from cutline.formats.one_class import OneClass, literal, read_class
 from cutline.formats.token_ids import Texts, TokenIds, TokenScores
@@ -40,7 +40,6 @@ __all__ = [
     "DROP_BLANK",
     "FROM_BYTES",
     "FUSE",
-    "LEADING",
     "UNLIMITED",
     "done_by_metaspace",
     "is_word_model",
@@ -60,9 +59,6 @@ _WHY_NOT: Final = {
 FROM_BYTES: Final = {"type": "ByteFallback"}
 FUSE: Final = {"type": "Fuse"}
 DROP_BLANK: Final = {"type": "Strip", "content": " ", "start": 1, "stop": 0}
-_FROM_BLANK: Final = {"type": "Replace", "pattern": {"String": " "}, "content": BLANK}
-LEADING: Final = (_FROM_BLANK, LED_TWICE)
-"""The normalizers after which a Metaspace leads all texts, those that begin with U+2581, too."""
 _NO_TOKEN_BEGINS_SO: Final = "\U0010ffff"
 BEHAVIORS: Final[dict[str, Behavior]] = {
     "Isolated": "isolated",
@@ -316,7 +312,7 @@ def done_by_metaspace(
             leads = part.get("prepend_scheme") == "always" and part.get("split") is False
             if leads and (*before[-2:],) == LEADING:
                 return before[:-2], True
-            if [*before[-1:]] == [_FROM_BLANK]:
+            if [*before[-1:]] == [FROM_BLANK]:
                 return before[:-1], False
     return before, False
 

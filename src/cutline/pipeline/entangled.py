@@ -157,7 +157,7 @@ class _Window:
         if not (strip.right or pipeline.rules.strips_raw[1]):
             return fits, min(bounds)
         # White space at the end is cut off.
-        white_end = len(text) - len(text[fits:].lstrip(SPACE + strip.white_at_end))
+        white_end = len(text) - len(text[fits:].lstrip(pipeline.rules.white))
         return fits, max(min(bounds), white_end + 1) if white_end < len(text) else None
 
     def _counter_of(self, normalized: str) -> tuple[WordIntervals, int]:

@@ -126,7 +126,7 @@ class SettledWords:
         while start > 0 and not self._pipeline.rules.begins_anew(text, start):
             start -= 1
         made = self._pipeline.normal_of(text[start:place])
-        white = SPACE + self._pipeline.rules.last_strip.white_at_end
+        white = self._pipeline.rules.white
         return made != "" and text[place - 1] not in white and made[-1] not in white
 
 

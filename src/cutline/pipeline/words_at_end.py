@@ -219,7 +219,7 @@ class WordsAtEnd:
     def _is_solid(self, character: str) -> bool:
         """Return whether a character is no blank that is cut off at the end of a text."""
         made = character if self._is_normal else self._pipeline.normal_of(character)
-        white = SPACE + self._pipeline.rules.last_strip.white_at_end
+        white = self._pipeline.rules.white
         return character not in white and made != "" and made[-1] not in white
 
 

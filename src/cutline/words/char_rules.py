@@ -244,6 +244,11 @@ class CharRules:
             return False
         return not (any(self.strips_raw) or self.last_strip.left)
 
+    @property
+    def white(self) -> str:
+        """What may be cut off at the end of a text, at one step or another."""
+        return SPACE + self.last_strip.white_at_end
+
     @cached_property
     def plain(self) -> "CharRules":
         """The rules for text that is normalized already."""

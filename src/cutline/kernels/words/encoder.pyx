@@ -62,8 +62,9 @@ cdef class WordEncoder:
         options: `prefixes`, `collapses`, `strips_end` of the reader; `changed_runs`: counts what
             characters that change one another become (None: it is not known run by run);
             `strips_start`: slices do not begin with white space; and of WordPiece
-            `continuation` (bytes) and `most_characters`; of Unigram `scores` (float64), `fuses`
-            `is_single` (sums are rounded to single precision), `meta` (the bytes that META stands for) and `byte_ids` (uint32, shape (256,), or None).
+            `continuation` (bytes) and `most_characters`; of Unigram `scores` (float64), `fuses`,
+            `is_single` (sums are rounded to single precision), `meta` (the bytes that META stands
+            for) and `byte_ids` (uint32, shape (256,), or None).
     """
 
     def __cinit__(

@@ -5,6 +5,7 @@ undefined behaviour, and with Cython's bounds checks: slow, for hunting reads pa
 `CUTLINE_FLAGS` has other flags for the compiler; then nothing is stripped.
 """
 
+import multiprocessing
 import os
 import shutil
 import sys
@@ -74,8 +75,11 @@ class CythonBuild(build_ext):
 
     def translate(self) -> None:
         """Put C files in the place of Cython's among the sources."""
+        # Where processes are not forked, each would run this file again.
+        forks = multiprocessing.get_start_method() == "fork"
         translated = cythonize(
             self.extensions,
+            nthreads=os.cpu_count() or 1 if forks else 0,
             shared_utility_qualified_name=SHARED,
             compiler_directives=DIRECTIVES,
         )

@@ -47,7 +47,12 @@ def train(kind: str, texts: dict[str, str], path: Path) -> None:
     import tokenizers as hf
 
     trainer: Any
-    lines = [line for text in texts.values() for line in text[:_TRAINED_ON].split("\n")]
+    # From all over a text, for its languages come one after another.
+    lines = [
+        line
+        for text in texts.values()
+        for line in text.split("\n")[:: max(1, len(text) // _TRAINED_ON)]
+    ]
     if kind == "SentencePiece BPE":
         made = hf.Tokenizer(hf.models.BPE(unk_token="<unk>", byte_fallback=True, fuse_unk=True))
         made.normalizer = hf.normalizers.Sequence(

@@ -272,13 +272,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     add_options(parser, megabytes=8, what="text of each corpus")
     parser.add_argument("--rounds", type=int, default=3)
+    kinds = ["WordPiece", "Unigram", "SentencePiece BPE", *BYTE_LEVEL]
+    parser.add_argument("--kinds", nargs="+", choices=kinds, default=kinds)
     options = parser.parse_args()
     print(pin_to_one_core())
     found = corpora.load(options.corpora, int(options.megabytes * 1e6))
     texts = {**found.texts, **found.scripts}
     print(f"texts {found.origin}; MB/s of UTF-8, CPU time, best of {options.rounds}")
     with tempfile.TemporaryDirectory() as folder:
-        for kind in ("WordPiece", "Unigram", "SentencePiece BPE", *BYTE_LEVEL):
+        for kind in options.kinds:
             path = Path(folder) / f"{kind}.json"
             train(kind, texts, path)
             for name, text in texts.items():

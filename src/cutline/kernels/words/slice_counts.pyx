@@ -143,6 +143,7 @@ cdef class SliceCounts(TextStarts):
         """
         cdef const WordModel* model = &self.encoder.model
         cdef Py_ssize_t n, count
+        cdef double score = 0
         start_inside(&state.reader, &state.words, place, end, self.encoder.prefixes)
         count = read_words(&state.reader, &state.words)
         if count <= 0:
@@ -151,8 +152,8 @@ cdef class SliceCounts(TextStarts):
         if not grow(<void**> &state.out, &state.out_slots, 4 * n + 4, sizeof(uint32_t)):
             return NO_MEMORY
         count = best_path(
-            model, &state.paths, state.reader.buffer + state.words.starts[0], n, state.out, NULL,
-            NULL, True, self.longest_word,
+            model, &state.paths, state.reader.buffer + state.words.starts[0], n, &score, state.out,
+            NULL, NULL, True, self.longest_word,
         )
         if count >= 0 and (
             not state.paths.is_sure or (model.fuses and state.paths.begins_unknown)

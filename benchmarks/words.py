@@ -47,7 +47,12 @@ def train(kind: str, texts: dict[str, str], path: Path) -> None:
     import tokenizers as hf
 
     trainer: Any
-    lines = [line for text in texts.values() for line in text[:_TRAINED_ON].split("\n")]
+    # From all over a text, for its languages come one after another.
+    lines = [
+        line
+        for text in texts.values()
+        for line in text.split("\n")[:: max(1, len(text) // _TRAINED_ON)]
+    ]
     if kind == "SentencePiece BPE":
         made = hf.Tokenizer(hf.models.BPE(unk_token="<unk>", byte_fallback=True, fuse_unk=True))
         made.normalizer = hf.normalizers.Sequence(
@@ -267,13 +272,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     add_options(parser, megabytes=8, what="text of each corpus")
     parser.add_argument("--rounds", type=int, default=3)
+    kinds = ["WordPiece", "Unigram", "SentencePiece BPE", *BYTE_LEVEL]
+    parser.add_argument("--kinds", nargs="+", choices=kinds, default=kinds)
     options = parser.parse_args()
     print(pin_to_one_core())
     found = corpora.load(options.corpora, int(options.megabytes * 1e6))
     texts = {**found.texts, **found.scripts}
     print(f"texts {found.origin}; MB/s of UTF-8, CPU time, best of {options.rounds}")
     with tempfile.TemporaryDirectory() as folder:
-        for kind in ("WordPiece", "Unigram", "SentencePiece BPE", *BYTE_LEVEL):
+        for kind in options.kinds:
             path = Path(folder) / f"{kind}.json"
             train(kind, texts, path)
             for name, text in texts.items():

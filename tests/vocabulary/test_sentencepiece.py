@@ -21,6 +21,7 @@ from tests.texts import NAMED_TEXTS
 package = pytest.importorskip("sentencepiece", reason="the oracle of these tests")
 
 BLANK = "\u2581"
+_BYTE = 6
 SUMS_SINCE = [0, 2, 2]
 LETTERS = [
     *"abehlotwr()<>.1 \n\t", " ", " ", "\u2581", "the", "<x>", "ab", "  ", "\n\n", "é", "日", "本",
@@ -189,6 +190,8 @@ def written_model(pieces: list[tuple[str, float, int]]) -> bytes:
         for text, score, kind in [("<unk>", 0, 2), *pieces]
     ]
     trainer, normalizer = field(3, 1), field(1, b"identity") + field(3, 1) + field(4, 0)
+    if any(kind == _BYTE for _, _, kind in pieces):
+        trainer += b"\x98\x02\x01"  # field 35, byte_fallback
     return b"".join([*rows, field(2, trainer), field(3, normalizer)])
 
 

@@ -85,7 +85,8 @@ Which kernel reads what, room by room; a room reads only rooms above it::
       unigram         one word + trie, scores          -> its tokens, those of the best path
       singles         many words + double_array        -> how many tokens each has
       word_state      what one call works with: caches, buffers
-      stretches       text + reader + wordpiece, unigram + caches
+      segments        one long word + unigram + caches -> its tokens, from blank to blank
+      stretches       text + reader + wordpiece, unigram, segments + caches
                                                        -> ids, counts, spans
       run_counts      text + runs + singles, stretches -> its count
       encoder         texts + run_counts, stretches    -> ids, counts, spans

@@ -11,20 +11,22 @@ from cutline.kernels.base.late import numpy as np
 
 from cutline.kernels.base.characters cimport characters_of
 from cutline.kernels.base.common cimport (
-    INTERRUPTED, NOT_FOUND, UNKNOWN, int64_t, memcpy, same_bytes, uint8_t, uint16_t, uint32_t,
+    INTERRUPTED, NONE, NOT_FOUND, UNKNOWN, int64_t, memcpy, same_bytes, uint8_t, uint16_t, uint32_t,
 )
 from cutline.kernels.base.signals cimport raise_pending
 from cutline.kernels.encode.decode cimport list_of_ids
 from cutline.kernels.encode.runs cimport Separators
 from cutline.kernels.words.char_map cimport CharMap
 from cutline.kernels.words.double_array cimport free_slots, pack_slots
+from cutline.kernels.words.images cimport META
 from cutline.kernels.words.model cimport UNIGRAM, WORD_PIECE
 from cutline.kernels.words.reader cimport Reader
 from cutline.kernels.words.run_counts cimport count_runs, count_text
+from cutline.kernels.words.segments cimport has_late_blank
 from cutline.kernels.words.separators cimport separators_of
 from cutline.kernels.words.stretches cimport encode_stretch, trace_stretch
 from cutline.kernels.words.trie cimport (
-    NODE_BITS, add_token, free_spellings, free_trie, link_trie, pack_trie, start_spellings,
+    NODE_BITS, add_token, find_in_trie, free_spellings, free_trie, link_trie, pack_trie, start_spellings,
 )
 from cutline.kernels.words.word_state cimport OwnedWordState, WordState
 
@@ -74,10 +76,12 @@ cdef class WordEncoder:
     ):
         cdef const uint8_t* token
         cdef Py_ssize_t number = 0, n, longest = 0, n_before, readable, n_tokens = ids.shape[0]
-        cdef uint32_t highest = 0
+        cdef uint32_t highest = 0, token_of_blank
         cdef const double[::1] scores
         cdef const uint32_t[::1] byte_ids
         cdef bytes meta, continuation = options.get("continuation", b"")
+        cdef bint is_cut = False
+        cdef uint8_t blank = META
         self.raw = raw
         self.plain = plain
         self.idle = []
@@ -128,6 +132,7 @@ cdef class WordEncoder:
             token = <const uint8_t*> <const char*> arena + offsets[number]
             readable = len(arena) - offsets[number]
             n = offsets[number + 1] - offsets[number]
+            is_cut = is_cut or has_late_blank(token, n)
             longest = max(longest, n)
             if ids[number] == unk_id:
                 self.model.unk_token = <uint32_t> number + 1
@@ -150,6 +155,12 @@ cdef class WordEncoder:
                 &self.model.trie, &offsets[0], &scores[0] if len(scores) else NULL, len(scores)
             ) or not pack_slots(&self.model.array, &self.model.trie, self.model.unk_token, NULL):
                 raise MemoryError("no memory for the tokens of a vocabulary")
+            # A blank that is a token is not unknown together with what is before it.
+            token_of_blank = find_in_trie(&self.model.trie, 0, &blank, 1)
+            self.model.has_segments = (
+                not is_cut and token_of_blank != NONE
+                and token_of_blank + 1 != self.model.unk_token
+            )
         elif n_tokens and not pack_slots(&self.model.array, &self.model.trie, 0, self.model.ids):
             raise MemoryError("no memory for the tokens of a vocabulary")
         free_spellings(&self.spellings)

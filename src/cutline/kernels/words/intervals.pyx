@@ -13,6 +13,7 @@ from cutline.kernels.base.late import numpy as np
 from cutline.kernels.base.common cimport INTERRUPTED, int64_t, memset
 from cutline.kernels.base.signals cimport Watch, is_interrupted
 from cutline.kernels.words.longest_end cimport LongestEnds
+from cutline.kernels.words.starts cimport fetch_sum
 from cutline.kernels.words.word_state cimport OwnedWordState, WordState
 
 cdef Py_ssize_t MOST_TOKENS = <Py_ssize_t> 1 << 60
@@ -20,6 +21,7 @@ cdef Py_ssize_t MOST_TOKENS = <Py_ssize_t> 1 << 60
 cdef enum:
     NOGIL_CHARS = 1 << 16
     COST = 64               # of a character that is counted again and again, in bytes of work
+    AHEAD = 12              # slices from one look at what they need to the next
 
 
 @auto_pickle(False)
@@ -43,16 +45,27 @@ cdef class WordIntervals(LongestEnds):
     def count_many(self, const int64_t[:, ::1] spans not None):
         """Count the tokens of many slices, whose offsets are right. int64, shape (n,)."""
         cdef OwnedWordState owned = self.encoder.take()
-        cdef Py_ssize_t row, count = 0
-        counts = np.zeros(spans.shape[0], dtype=np.int64)
+        cdef Py_ssize_t row, count = 0, n = spans.shape[0]
+        counts = np.zeros(n, dtype=np.int64)
         cdef int64_t[::1] out = counts
         self.encoder.begin(&owned.state, self.char_map, self.held)
         with nogil:
-            for row in range(spans.shape[0]):
-                count = self.count_slice(&owned.state, spans[row, 0], spans[row, 1])
+            for row in range(n + 2 * AHEAD):
+                # Slices lie anywhere: memory is asked for what they need, then more is done.
+                if row < n:
+                    self.fetch_text(spans[row, 0])
+                    self.fetch_text(spans[row, 1])
+                if AHEAD <= row < n + AHEAD:
+                    fetch_sum(&self.starts, spans[row - AHEAD, 0])
+                    fetch_sum(&self.starts, spans[row - AHEAD, 1])
+                if row < 2 * AHEAD:
+                    continue
+                count = self.count_slice(
+                    &owned.state, spans[row - 2 * AHEAD, 0], spans[row - 2 * AHEAD, 1]
+                )
                 if count < 0:
                     break
-                out[row] = count
+                out[row - 2 * AHEAD] = count
         self.encoder.check(count)
         self.encoder.release(owned)
         return counts

@@ -30,6 +30,7 @@ cdef struct WordModel:
     uint32_t unk_token              # the number of the token of what is unknown and 1
     bint fuses
     bint falls_back
+    bint has_segments               # no token lies across a blank that comes after something else
     Py_ssize_t longest              # bytes of a token, or of an unknown character
     uint32_t byte_ids[256]
     uint8_t meta[4]                 # the bytes that META stands for

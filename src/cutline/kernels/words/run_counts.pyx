@@ -204,12 +204,14 @@ cdef inline Py_ssize_t count_run(
 ) noexcept nogil:
     """What count_stretch does: if it is one word, that is looked up no more."""
     cdef Py_ssize_t n
+    cdef double score = 0
     start_reading(&state.reader, start, end, prefixes)
     n = read_words(&state.reader, &state.words)
     if n != 1 or state.reader.at < end or state.reader.is_open:
         return count_batches(model, state, n)
     n = count_path(
-        model, &state.paths, state.reader.buffer + state.words.starts[0], state.words.lengths[0]
+        model, &state.paths, state.reader.buffer + state.words.starts[0], state.words.lengths[0],
+        &score,
     )
     if n != UNKNOWN:
         return n

@@ -27,6 +27,7 @@ cdef struct Singles:
     Py_ssize_t n_long
     uint32_t places[SINGLES]        # where texts begin that go on
     uint32_t slots[SINGLES]
+    uint32_t longer[SINGLES]        # the slot that each has with its next character, if it has one
 
 
 cdef inline void clear_singles(Singles* singles) noexcept nogil:

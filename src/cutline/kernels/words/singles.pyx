@@ -7,7 +7,7 @@ no look into memory waits for another, and no branch depends on what is found. S
 Guarded by tests/words/test_runs.py.
 """
 
-from cutline.kernels.base.common cimport UNKNOWN, memset, unlikely
+from cutline.kernels.base.common cimport UNKNOWN, memset, prefetch, unlikely
 from cutline.kernels.words.double_array cimport HUGE_VAL, NEVER, NO_SLOT, ROOT, UNKNOWN_SLOT, Slot
 
 cdef enum:
@@ -33,20 +33,36 @@ cdef bint find_tokens(const DoubleArray* array, Singles* singles) noexcept nogil
 
 
 cdef inline Py_ssize_t find_characters(const DoubleArray* array, Singles* singles) noexcept nogil:
-    """Find the tokens of one character. Returns how many texts may go on: all but the last end."""
-    cdef Py_ssize_t at
+    """Find the tokens of one character. Returns how many texts go on."""
+    cdef Py_ssize_t at, left = 0
     cdef uint32_t slot
+    cdef const Slot* slots = array.slots
     cdef double* scores = singles.scores + LENGTHS
     for at in range(singles.n):
         slot = singles.codes[at]
-        slot = slot if array.slots[slot].parent == ROOT else UNKNOWN_SLOT
-        scores[LENGTHS * at] = array.slots[slot].score
+        slot = slot if slots[slot].parent == ROOT else UNKNOWN_SLOT
+        scores[LENGTHS * at] = slots[slot].score
+        scores[LENGTHS * at + 1] = NEVER
         scores[LENGTHS * at + 2] = NEVER
         scores[LENGTHS * at + 3] = NEVER
-        singles.places[at] = <uint32_t> at
-        singles.slots[at] = slot
-    scores[1] = NEVER
-    return singles.n - 1
+        left = go_on(singles, left, <uint32_t> at, slots, slot, singles.codes[at + 1], True)
+    return left
+
+
+cdef inline Py_ssize_t go_on(
+    Singles* singles, Py_ssize_t left, uint32_t place, const Slot* slots, uint32_t slot,
+    uint32_t code, bint is_there
+) noexcept nogil:
+    """Keep a text as the next one that goes on, if it does. Returns how many do.
+
+    What it may become is fetched, for it is looked at after all others were.
+    """
+    cdef uint32_t base = slots[slot].base
+    singles.places[left] = place
+    singles.slots[left] = slot
+    singles.longer[left] = base + code
+    prefetch(&slots[base + code])
+    return left + (is_there & (base != 0) & (code != 0))
 
 
 cdef inline Py_ssize_t find_short(
@@ -54,19 +70,16 @@ cdef inline Py_ssize_t find_short(
 ) noexcept nogil:
     """Find the tokens of a length among the texts that go on. Returns how many of these still do."""
     cdef Py_ssize_t text, left = 0
-    cdef uint32_t place, slot, longer, is_there
+    cdef uint32_t place, longer, is_there
     cdef const Slot* slots = array.slots
     cdef double* scores = singles.scores + LENGTHS * length + length - 1
-    cdef const uint32_t* last = singles.codes + length - 1
+    cdef const uint32_t* after = singles.codes + length
     for text in range(alive):
         place = singles.places[text]
-        slot = singles.slots[text]
-        longer = slots[slot].base + last[place]
-        is_there = slots[longer].parent == slot
+        longer = singles.longer[text]
+        is_there = slots[longer].parent == singles.slots[text]
         scores[LENGTHS * place] = slots[longer if is_there else NO_SLOT].score
-        singles.places[left] = place
-        singles.slots[left] = longer
-        left += is_there & (slots[longer].base != 0)
+        left = go_on(singles, left, place, slots, longer, after[place], is_there)
     return left
 
 
@@ -75,16 +88,15 @@ cdef inline Py_ssize_t find_long(
 ) noexcept nogil:
     """What find_short does, of lengths for which there is no place at each character."""
     cdef Py_ssize_t text, left = 0, number = singles.n_long
-    cdef uint32_t place, slot, longer, is_there, is_token
+    cdef uint32_t place, longer, is_there, is_token
     cdef const Slot* slots = array.slots
-    cdef const uint32_t* last = singles.codes + length - 1
+    cdef const uint32_t* after = singles.codes + length
     cdef uint16_t* longest = singles.longest + length
     cdef LongToken* token
     for text in range(alive):
         place = singles.places[text]
-        slot = singles.slots[text]
-        longer = slots[slot].base + last[place]
-        is_there = slots[longer].parent == slot
+        longer = singles.longer[text]
+        is_there = slots[longer].parent == singles.slots[text]
         token = &singles.long_tokens[number + 1]
         token.score = slots[longer if is_there else NO_SLOT].score
         token.length = <uint16_t> length
@@ -92,9 +104,7 @@ cdef inline Py_ssize_t find_long(
         is_token = token.score != NEVER
         number += is_token
         longest[place] = <uint16_t> number if is_token else longest[place]
-        singles.places[left] = place
-        singles.slots[left] = longer
-        left += is_there & (slots[longer].base != 0)
+        left = go_on(singles, left, place, slots, longer, after[place], is_there)
     singles.n_long = number
     return left
 

@@ -12,6 +12,7 @@ cdef struct SliceHead:
 
 
 cdef class SliceCounts(TextStarts):
+    cdef void fetch_text(self, Py_ssize_t at) noexcept nogil
     cdef Py_ssize_t find_head(
         self, WordState* state, Py_ssize_t start, SliceHead* head
     ) noexcept nogil

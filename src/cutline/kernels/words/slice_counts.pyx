@@ -10,14 +10,14 @@ Guarded by tests/words/test_encoding.py.
 from cython cimport auto_pickle
 
 from cutline.kernels.base.common cimport (
-    NO_MEMORY, NOT_FOUND, UNKNOWN, grow, uint32_t,
+    NO_MEMORY, NOT_FOUND, UNKNOWN, grow, prefetch, uint8_t, uint32_t,
 )
 from cutline.kernels.words.char_map cimport WHITE
 from cutline.kernels.words.model cimport WordModel
 from cutline.kernels.words.reader cimport Reader, read_words, start_inside, start_reading
 from cutline.kernels.words.run_counts cimport ask_count
 from cutline.kernels.words.starts cimport (
-    begins_entangled, is_joint, last_start, next_start, tokens_before,
+    begins_entangled, fetch_start, is_joint, last_start, next_start, tokens_before,
 )
 from cutline.kernels.words.stretches cimport count_batches, count_stretch
 from cutline.kernels.words.text_starts cimport TextStarts
@@ -32,6 +32,11 @@ cdef enum:
 @auto_pickle(False)
 cdef class SliceCounts(TextStarts):
     """Counts slices of one text."""
+
+    cdef void fetch_text(self, Py_ssize_t at) noexcept nogil:
+        """Fetch what is looked at first where a slice starts or ends."""
+        prefetch(<const uint8_t*> self.text.data + at * self.text.kind)
+        fetch_start(&self.starts, at)
 
     cdef Py_ssize_t find_head(
         self, WordState* state, Py_ssize_t start, SliceHead* head
@@ -138,6 +143,7 @@ cdef class SliceCounts(TextStarts):
         """
         cdef const WordModel* model = &self.encoder.model
         cdef Py_ssize_t n, count
+        cdef double score = 0
         start_inside(&state.reader, &state.words, place, end, self.encoder.prefixes)
         count = read_words(&state.reader, &state.words)
         if count <= 0:
@@ -146,8 +152,8 @@ cdef class SliceCounts(TextStarts):
         if not grow(<void**> &state.out, &state.out_slots, 4 * n + 4, sizeof(uint32_t)):
             return NO_MEMORY
         count = best_path(
-            model, &state.paths, state.reader.buffer + state.words.starts[0], n, state.out, NULL,
-            NULL, True, self.longest_word,
+            model, &state.paths, state.reader.buffer + state.words.starts[0], n, &score, state.out,
+            NULL, NULL, True, self.longest_word,
         )
         if count >= 0 and (
             not state.paths.is_sure or (model.fuses and state.paths.begins_unknown)

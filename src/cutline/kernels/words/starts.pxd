@@ -3,7 +3,7 @@
 Guarded by tests/words/test_sparse_starts.py.
 """
 
-from cutline.kernels.base.common cimport NOT_FOUND, grow, int64_t, uint32_t, uint64_t
+from cutline.kernels.base.common cimport NOT_FOUND, grow, int64_t, prefetch, uint32_t, uint64_t
 
 cdef extern from "native.h":
     int popcount "cutline_popcount"(uint64_t word) noexcept nogil
@@ -100,6 +100,18 @@ cdef inline Py_ssize_t rank_of(const Starts* starts, Py_ssize_t at) noexcept nog
     """How many starts are before a start."""
     cdef uint64_t below = starts.bits[at >> 6] & ((<uint64_t> 1 << (at & 63)) - 1)
     return starts.ranks[at >> 6] + popcount(below)
+
+
+cdef inline void fetch_start(const Starts* starts, Py_ssize_t at) noexcept nogil:
+    """Fetch what tells the rank of the starts near a place."""
+    prefetch(&starts.bits[at >> 6])
+    prefetch(&starts.joined[at >> 6])
+    prefetch(&starts.ranks[at >> 6])
+
+
+cdef inline void fetch_sum(const Starts* starts, Py_ssize_t at) noexcept nogil:
+    """Fetch the tokens before the starts near a place, whose rank was fetched."""
+    prefetch(&starts.sums[rank_of(starts, at)])
 
 
 cdef inline int64_t tokens_before(const Starts* starts, Py_ssize_t at) noexcept nogil:

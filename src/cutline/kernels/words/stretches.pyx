@@ -13,6 +13,7 @@ from cutline.kernels.encode.caches cimport (
 )
 from cutline.kernels.words.model cimport WORD_PIECE, WordModel
 from cutline.kernels.words.reader cimport TOO_LONG, WORD_SLOTS, read_words, start_reading
+from cutline.kernels.words.segments cimport encode_segments
 from cutline.kernels.words.unigram cimport best_path
 from cutline.kernels.words.word_state cimport WordState, make_room
 from cutline.kernels.words.wordpiece cimport Lane, longest_matches, match_together
@@ -152,6 +153,13 @@ cdef Py_ssize_t count_words(
                 count = entry.known.count
         elif state.words.lengths[word] > longest:
             count = 0
+        elif model.has_segments and state.words.lengths[word] > STORED_BYTES:
+            count = encode_segments(
+                model, state, state.reader.buffer + state.words.starts[word],
+                state.words.lengths[word], NULL,
+            )
+            if count < 0:
+                return count
         elif is_matched and SHORT_PIECE < state.words.lengths[word] <= STORED_BYTES:
             count = stored_count(state, word, keys[word].low)
         if unlikely(count == NOT_FOUND):
@@ -331,6 +339,7 @@ cdef Py_ssize_t encode_word(
 ) noexcept nogil:
     """The ids of a word of the batch, into `out`, which has room. Returns how many."""
     cdef Py_ssize_t n = state.words.lengths[word]
+    cdef double score = 0
     cdef const uint8_t* start = state.reader.buffer + state.words.starts[word]
     if n == TOO_LONG:
         out[0] = model.unk_id
@@ -340,4 +349,6 @@ cdef Py_ssize_t encode_word(
         return 1
     if model.kind == WORD_PIECE:
         return longest_matches(model, start, n, out, spans)
-    return best_path(model, &state.paths, start, n, out, spans, NULL, False, 0)
+    if model.has_segments and n > STORED_BYTES and spans == NULL:
+        return encode_segments(model, state, start, n, out)
+    return best_path(model, &state.paths, start, n, &score, out, spans, NULL, False, 0)

@@ -470,15 +470,17 @@ cdef class TextStarts:
         cdef const uint8_t* data = state.reader.buffer + state.words.starts[word]
         cdef const Py_ssize_t* origins = state.reader.origins + state.words.starts[word]
         cdef Py_ssize_t n = state.words.lengths[word], at, place, count
+        cdef double score = 0
         if not grow(<void**> &state.out, &state.out_slots, 4 * n + 4, sizeof(uint32_t)):
             return NO_MEMORY
         if self.encoder.model.is_single and n > MOST_SINGLE:
             joints.count = 0
             return best_path(
-                &self.encoder.model, &state.paths, data, n, state.out, NULL, NULL, False, 0
+                &self.encoder.model, &state.paths, data, n, &score, state.out, NULL, NULL, False, 0
             )
         count = best_path(
-            &self.encoder.model, &state.paths, data, n, state.out, NULL, joints, True, self.before
+            &self.encoder.model, &state.paths, data, n, &score, state.out, NULL, joints, True,
+            self.before,
         )
         self.longest_word = max(self.longest_word, n)
         if count < 0:

@@ -10,12 +10,23 @@ cdef struct Joints:
     Joint* items
     Py_ssize_t count, slots
 
+cdef extern from *:
+    """
+    #define CUTLINE_LOWEST -1e5
+    """
+    const double LOWEST "CUTLINE_LOWEST"    # where sentencepiece begins sums anew
+
 cdef Py_ssize_t best_path(
     const WordModel* model, Paths* paths, const uint8_t* word, Py_ssize_t n,
-    uint32_t* out, Py_ssize_t* spans, Joints* joints, bint compares, Py_ssize_t before
+    double* score, uint32_t* out, Py_ssize_t* spans, Joints* joints, bint compares,
+    Py_ssize_t before
 ) noexcept nogil
 cdef Py_ssize_t count_path(
-    const WordModel* model, Paths* paths, const uint8_t* word, Py_ssize_t n
+    const WordModel* model, Paths* paths, const uint8_t* word, Py_ssize_t n, double* score
+) noexcept nogil
+cdef Py_ssize_t sure_path(
+    const WordModel* model, Paths* paths, const uint8_t* word, Py_ssize_t n, double risk,
+    uint32_t* tokens
 ) noexcept nogil
 cdef Py_ssize_t count_prefixes(
     const WordModel* model, Paths* paths, const uint8_t* word, Py_ssize_t n, Py_ssize_t* counts,

@@ -28,9 +28,12 @@ cdef enum:
     # In a number of tokens: the last one is unknown, and takes more such characters; or one of
     # them is spelled by its bytes, so that the number is compared with no other.
     HAS_UNKNOWN = 1 << 31
+    # What a path is compared with: no other, those with another number of tokens, all.
+    NEITHER = 0
+    NUMBERS = 1
+    PATHS = 2
 
 cdef double FAR = 1e300     # the margin of a path that is the only one
-cdef double LOWEST = -1e5   # where sentencepiece begins sums anew
 
 
 # The best of some paths to a place, and the sum of the best with another number of tokens.
@@ -42,7 +45,7 @@ cdef struct Best:
 
 cdef inline void consider(
     const WordModel* model, const Paths* paths, Best* best, const Path* to, double score,
-    uint32_t token, Py_ssize_t n_bytes, bint compares, bint is_single
+    uint32_t token, Py_ssize_t n_bytes, int compares, bint is_single
 ) noexcept nogil:
     """Take another path if it is better: that to a place, and a token.
 
@@ -54,7 +57,10 @@ cdef inline void consider(
     is_better = score > best.score
     if compares:
         n_tokens = tokens_with(model, to, token)
-        differs = n_tokens != best.n_tokens or (model.falls_back and n_tokens & HAS_UNKNOWN)
+        differs = (
+            compares == PATHS or n_tokens != best.n_tokens
+            or (model.falls_back and n_tokens & HAS_UNKNOWN)
+        )
         # Where the best one is not sure, nor is this one.
         best.other = max(best.other, score - to.margin)
         best.other = max(best.other, min(best.score, score)) if differs else best.other
@@ -92,7 +98,7 @@ cdef inline uint32_t tokens_with(
 
 cdef inline void find_path(
     const WordModel* model, Paths* paths, Py_ssize_t at, Py_ssize_t end, uint32_t node,
-    bint compares, bint is_single
+    int compares, bint is_single
 ) noexcept nogil:
     """Find the best path to the end of the character at a place; those to all before it are known.
 
@@ -104,6 +110,8 @@ cdef inline void find_path(
     cdef uint32_t token = model.trie.nodes[node].longest & ~EXACT, last = token
     cdef Best best
     cdef const Path* first
+    best.other = 0
+    best.n_tokens = 0
     best.token = token
     best.n_bytes = end - at if token == 0 else ends[token].n_bytes
     first = &to[end - best.n_bytes]
@@ -166,12 +174,12 @@ cdef inline uint32_t next_kept(
 
 cdef inline Py_ssize_t follow(
     const WordModel* model, Paths* paths, const uint8_t* word, Py_ssize_t n, double score,
-    Py_ssize_t least, bint compares
+    Py_ssize_t least, int compares
 ) noexcept nogil:
     """Find the best path from a place to each place after it: word[0] is there.
 
     Stops at the first boundary after `least` bytes that lies in no text with which a token begins,
-    so in no token, or at the end. Returns where; or NO_MEMORY or INTERRUPTED. With `compares`, each
+    so in no token, or at the end. Returns where; or NO_MEMORY or INTERRUPTED. Where it `compares`, each
     place knows its margin.
     """
     cdef uint32_t node = 0
@@ -199,7 +207,7 @@ cdef inline void rebase(Paths* paths, Py_ssize_t at) noexcept nogil:
 
 cdef inline Py_ssize_t follow_on(
     const WordModel* model, Paths* paths, const uint8_t* word, Py_ssize_t at, Py_ssize_t n,
-    uint32_t* reached, Py_ssize_t least, bint compares
+    uint32_t* reached, Py_ssize_t least, int compares
 ) noexcept nogil:
     """Go on where the paths to all places up to `at` are known, and the node reached there."""
     if model.is_single:
@@ -209,7 +217,7 @@ cdef inline Py_ssize_t follow_on(
 
 cdef inline Py_ssize_t follow_as(
     const WordModel* model, Paths* paths, const uint8_t* word, Py_ssize_t at, Py_ssize_t n,
-    uint32_t* reached, Py_ssize_t least, bint compares, bint is_single
+    uint32_t* reached, Py_ssize_t least, int compares, bint is_single
 ) noexcept nogil:
     """What follow_on does, for each way to add."""
     cdef Py_ssize_t end, width, watched = at
@@ -272,11 +280,13 @@ cdef Py_ssize_t write_unknown(
 
 cdef Py_ssize_t best_path(
     const WordModel* model, Paths* paths, const uint8_t* word, Py_ssize_t n,
-    uint32_t* out, Py_ssize_t* spans, Joints* joints, bint compares, Py_ssize_t before
+    double* score, uint32_t* out, Py_ssize_t* spans, Joints* joints, bint compares,
+    Py_ssize_t before
 ) noexcept nogil:
     """The ids of a word (n >= 1). Returns how many, or NO_MEMORY or INTERRUPTED.
 
     Args:
+        score: the sum before the word; then that after it.
         out: has room for four for each byte.
         spans: where each token starts and ends; NULL: not asked.
         joints: emptied, and filled with places at which the word can be cut; NULL: not asked.
@@ -284,7 +294,6 @@ cdef Py_ssize_t best_path(
         before: bytes that the word may have before it.
     """
     cdef Py_ssize_t at = 0, end, count = 0, run = -1, place, after
-    cdef double score = 0
     cdef uint32_t token
     cdef bint is_sure = True, unknown
     cdef Py_ssize_t longest = n + before, least
@@ -293,12 +302,12 @@ cdef Py_ssize_t best_path(
     while at < n:
         least = WINDOW if joints == NULL else LEAST_JOINT
         if compares:
-            end = follow(model, paths, word + at, n - at, score, least, True)
+            end = follow(model, paths, word + at, n - at, score[0], least, NUMBERS)
         else:
-            end = follow(model, paths, word + at, n - at, score, least, False)
+            end = follow(model, paths, word + at, n - at, score[0], least, NEITHER)
         if end < 0:
             return end
-        score = paths.to[end].score
+        score[0] = paths.to[end].score
         is_sure = is_sure and paths.to[end].margin > (end + 2) * model.rounding * longest
         turn_around(paths, end)
         after = paths.to[0].start
@@ -333,20 +342,21 @@ cdef Py_ssize_t best_path(
 
 
 cdef Py_ssize_t count_path(
-    const WordModel* model, Paths* paths, const uint8_t* word, Py_ssize_t n
+    const WordModel* model, Paths* paths, const uint8_t* word, Py_ssize_t n, double* score
 ) noexcept nogil:
     """Count the tokens of a word (n >= 1), or NO_MEMORY or INTERRUPTED.
+
+    `score` is the sum before the word; then that after it.
 
     UNKNOWN: some are unknown, or spell the unknown token, and have to be written to be counted.
     """
     cdef Py_ssize_t at = 0, end, count = 0, place
-    cdef double score = 0
     cdef uint32_t token, unknown = model.unk_token
     while at < n:
-        end = follow(model, paths, word + at, n - at, score, WINDOW, False)
+        end = follow(model, paths, word + at, n - at, score[0], WINDOW, NEITHER)
         if end < 0:
             return end
-        score = paths.to[end].score
+        score[0] = paths.to[end].score
         place = end
         while place > 0:
             token = paths.to[place].token
@@ -355,6 +365,32 @@ cdef Py_ssize_t count_path(
             place = paths.to[place].start
             count += 1
         at += end
+    return count
+
+
+cdef Py_ssize_t sure_path(
+    const WordModel* model, Paths* paths, const uint8_t* word, Py_ssize_t n, double risk,
+    uint32_t* tokens
+) noexcept nogil:
+    """Find the path of a word (n >= 1), whatever the sum before it.
+
+    Returns how many tokens it has, unknown characters being one each; 0: another path is worse by no
+    more than `risk`. Or NO_MEMORY or INTERRUPTED.
+
+    Args:
+        tokens: has room for n; gets their numbers and 1, or 0.
+    """
+    cdef Py_ssize_t end = follow(model, paths, word, n, 0, n, PATHS), place, count = 0
+    if end < 0:
+        return end
+    if not paths.to[end].margin > risk:
+        return 0
+    turn_around(paths, end)
+    place = 0
+    while place < end:
+        place = paths.to[place].start
+        tokens[count] = paths.to[place].token
+        count += 1
     return count
 
 
@@ -401,7 +437,7 @@ cdef Py_ssize_t count_prefixes(
     counts[0] = 0
     if not compares:
         return count_more_prefixes(model, paths, word, 0, n, &node, counts)
-    place = follow_on(model, paths, word, 0, n, &node, n, True)
+    place = follow_on(model, paths, word, 0, n, &node, n, NUMBERS)
     if place < 0:
         return place
     paths.is_sure = True
@@ -421,7 +457,7 @@ cdef Py_ssize_t count_more_prefixes(
     A word may have begun before: the known places are at least its last `window_of` bytes, and
     `margin` holds how many bytes of unknown characters end at each.
     """
-    cdef Py_ssize_t status = follow_on(model, paths, word, begun, n, node, n, False)
+    cdef Py_ssize_t status = follow_on(model, paths, word, begun, n, node, n, NEITHER)
     if status < 0:
         return status
     count_to(model, paths, word, begun, n, counts)

@@ -1,0 +1,126 @@
+"""Long words of Unigram are encoded from blank to blank, whatever rounding makes of their sums."""
+
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import cutline
+from tests.conftest import short_or_long
+from tests.vocabulary.test_sentencepiece import needs_rule_of_sums, written_model
+
+package = pytest.importorskip("sentencepiece", reason="an oracle of these tests")
+tokenizers = pytest.importorskip("tokenizers", reason="an oracle of these tests")
+
+BLANK = "\u2581"
+NORMAL, BYTE = 1, 6
+Pieces = list[tuple[str, float, int]]
+BYTES: Pieces = [(f"<0x{byte:02X}>", -9.0, BYTE) for byte in range(256)]
+
+# How far scores are apart: nothing; less than rounding moves a sum; more.
+STEPS = (0.0, 2e-4, 3e-3, 0.02, 1.0)
+# What models have besides letters and words, and texts besides their letters.
+KINDS: dict[str, tuple[list[str], str]] = {
+    "plain": ([], ""),
+    "runs of blanks": ([BLANK * 2, BLANK * 3, f"{BLANK * 2}a"], "  "),
+    "a blank after a letter": ([f"a{BLANK}", f"b{BLANK}c"], ""),
+    "unknown characters": ([], "qzé😀"),
+}
+
+
+def pieces_of(rng: random.Random, kind: str) -> Pieces:
+    """Pieces with near ties: scores of as many characters are nearly the same."""
+    letters, step = "abcdef", rng.choice(STEPS)
+    words = {"".join(rng.choices(letters, k=rng.randint(2, 5))) for _ in range(60)}
+    texts = [BLANK, *letters, *sorted(words), *(BLANK + one for one in sorted(words))]
+    texts += KINDS[kind][0]
+    return [(text, -2.0 * len(text) - step * rng.randint(0, 3), NORMAL) for text in texts]
+
+
+def text_of(rng: random.Random, kind: str, n_words: int) -> str:
+    """Words that come again, some longer than what is kept, and some letters of the kind."""
+    letters = "abcdef" * 8 + KINDS[kind][1]
+    words = ["".join(rng.choices(letters, k=rng.randint(1, 12))) for _ in range(300)]
+    words += ["".join(rng.choices(letters, k=rng.randint(200, 700))) for _ in range(3)]
+    return " ".join(rng.choices(words, [9.0] * 300 + [0.5] * 3, k=n_words))
+
+
+def of_sentencepiece(
+    pieces: Pieces, folder: Path
+) -> tuple[cutline.Encoding, Callable[[str], list[int]]]:
+    """An encoding with such pieces whose sums are floats, and what encodes with sentencepiece."""
+    path = folder / "tokenizer.model"
+    path.write_bytes(written_model(pieces))
+    processor: Any = package.SentencePieceProcessor(model_file=str(path))
+    return cutline.load(path), processor.encode
+
+
+def same(encoding: cutline.Encoding, encode: Callable[[str], list[int]], text: str) -> None:
+    """Ids and counts, of text met for the first time and again, and of slices."""
+    expected = encode(text)
+    assert encoding.count(text) == len(expected)
+    assert encoding.encode_ordinary(text) == expected
+    assert encoding.count(text) == len(expected)
+    for start in range(0, len(text), max(1, len(text) // 5)):
+        assert encoding.encode_ordinary(text[start:]) == encode(text[start:])
+
+
+@short_or_long("n_models", 4, 60)
+@pytest.mark.parametrize("falls_back", [False, True])
+@pytest.mark.parametrize("kind", KINDS)
+def test_in_single_precision(kind: str, falls_back: bool, n_models: int, tmp_path: Path) -> None:
+    """Sums reach -1e5, where they begin anew, and are rounded by more and more up to there."""
+    needs_rule_of_sums("unigram")
+    rng = random.Random(f"{kind} {falls_back}")
+    for _ in range(n_models):
+        pieces = pieces_of(rng, kind) + (BYTES if falls_back else [])
+        encoding, encode = of_sentencepiece(pieces, tmp_path)
+        same(encoding, encode, text_of(rng, kind, rng.choice((200, 15_000))))
+
+
+def of_tokenizers(
+    pieces: Pieces, folder: Path, *, falls_back: bool
+) -> tuple[cutline.Encoding, Callable[[str], list[int]]]:
+    """An encoding with such pieces whose sums are doubles, and what encodes with tokenizers."""
+    rows = [("<unk>", 0.0), *((text, score) for text, score, _ in pieces)]
+    oracle = tokenizers.Tokenizer(tokenizers.models.Unigram(rows, 0, falls_back))
+    oracle.pre_tokenizer = tokenizers.pre_tokenizers.Metaspace(split=False)
+    path = folder / "tokenizer.json"
+    path.write_text(oracle.to_str(), encoding="utf-8")
+
+    def encode(text: str) -> list[int]:
+        ids: list[int] = oracle.encode(text, add_special_tokens=False).ids
+        return ids
+
+    return cutline.load(path), encode
+
+
+@short_or_long("n_models", 4, 60)
+@pytest.mark.parametrize("falls_back", [False, True])
+@pytest.mark.parametrize("kind", KINDS)
+def test_in_double_precision(kind: str, falls_back: bool, n_models: int, tmp_path: Path) -> None:
+    rng = random.Random(f"{kind} {falls_back}, too")
+    for _ in range(n_models):
+        pieces = pieces_of(rng, kind) + (BYTES if falls_back else [])
+        encoding, encode = of_tokenizers(pieces, tmp_path, falls_back=falls_back)
+        same(encoding, encode, text_of(rng, kind, rng.choice((200, 4_000))))
+
+
+def test_more_is_met_than_is_kept(tmp_path: Path) -> None:
+    """What is kept is written over the oldest, while a batch of others is looked up."""
+    needs_rule_of_sums("unigram")
+    rng = random.Random(5)
+    encoding, encode = of_sentencepiece(pieces_of(rng, "plain"), tmp_path)
+    words = ["".join(rng.choices("abcdef", k=rng.randint(5, 40))) for _ in range(60_000)]
+    text = " ".join([*words, *rng.sample(words, 20_000)])
+    same(encoding, encode, text)
+
+
+def test_a_blank_that_is_no_token_is_unknown_with_what_is_before_it(tmp_path: Path) -> None:
+    needs_rule_of_sums("unigram")
+    pieces = [(letter, -3.0, NORMAL) for letter in "abc"]
+    text = "abz zab  c z " * 100
+    same(*of_sentencepiece(pieces, tmp_path), text)
+    same(*of_tokenizers(pieces, tmp_path, falls_back=False), text)

@@ -131,12 +131,13 @@ def _check_pieces(pieces: Sequence[Piece], unk_id: int, source: str) -> None:
     normal = [piece.score for piece in pieces if piece.kind == PieceType.NORMAL]
     if not normal:
         raise _refused(source, "no token of the type normal")
+    least = min(normal) - UNKNOWN_PENALTY
     found = [piece for piece in pieces if piece.kind in _FOUND]
     singles = {piece.text for piece in found if len(piece.text) == 1}
     for text, score, _ in found:
-        # Else its characters may be unknown ones, and these would be taken for the token.
-        least = (min(normal) - UNKNOWN_PENALTY) * len(text) + 1  # for sums are rounded
-        if score < least and len(text) > 1 and singles.isdisjoint(text):
+        # Else its characters may be unknown ones, and these would be taken for the token. Sums are
+        # rounded.
+        if score < least * len(text) + 1 and len(text) > 1 and singles.isdisjoint(text):
             raise _refused(source, f"the token {text!r} with the score {score}, which is too low")
 
 

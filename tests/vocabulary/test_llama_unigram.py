@@ -323,6 +323,7 @@ def refused(*pieces: Piece, **more: Any) -> dict[str, Any]:
         (refused(Piece("<|start|>", 0, CONTROL)), r"'<\|start\|>', which gets another type"),
         (refused(Piece(f"{BLANK}<x>", 0, USER_DEFINED)), "the first bytes of its characters"),
         (refused(Piece("<s", 0, USER_DEFINED), Piece("sa", 0, USER_DEFINED)), "may overlap"),
+        (refused(Piece("x" * 9000, 0, CONTROL)), "4 added tokens, which are too long"),
         (refused(Piece("s", 0, USER_DEFINED)), "'s', a part of a control token"),
         (refused(Piece("[P]", -10000, UNUSED)), "with the score -10000.0, which is too low"),
         (refused(add_space_prefix=True), "add_space_prefix without remove_extra_whitespaces"),

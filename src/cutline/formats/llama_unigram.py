@@ -25,6 +25,9 @@ _FOUND: Final = (PieceType.NORMAL, PieceType.USER_DEFINED, PieceType.UNUSED)
 
 _ADDED: Final = (PieceType.CONTROL, PieceType.UNKNOWN, PieceType.USER_DEFINED)
 
+_MOST_OF_BEGINNINGS: Final = 2**26
+"""Twice the characters of all beginnings of added tokens, which are kept."""
+
 _CONTROLS: Final = frozenset({
     "</s>", "<eos>", "[EOS]", "<EOT>", "_<EOT>", "[EOT]", "<PAD>", "[PAD]", "<REPO>", "[e~[",
     "<PRE>", "<SUF>", "<MID>", "▁<PRE>", "▁<SUF>", "▁<MID>", "<end_of_turn>", "<turn|>",
@@ -147,6 +150,8 @@ def _check_overlaps(pieces: Sequence[Piece], source: str) -> None:
     And the user's inside of control tokens, which may be written as text.
     """
     texts = [piece.text for piece in pieces if piece.kind in _ADDED]
+    if sum(len(text) ** 2 for text in texts) > _MOST_OF_BEGINNINGS:
+        raise _refused(source, f"{len(texts)} added tokens, which are too long,")
     beginning_so = defaultdict[str, list[str]](list)
     for text in texts:
         for end in range(1, len(text)):

@@ -193,7 +193,8 @@ def test_bert_files_give_what_the_tokenizer_gives(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"tokenizer_model": "t5"}, "tokenizer.ggml.model is 't5'.*tokenizer.json may be"),
+        ({"tokenizer_model": "rwkv"}, "tokenizer.ggml.model is 'rwkv'.*tokenizer.json may be"),
+        ({"tokenizer_model": "t5", "token_list": ["a"]}, "a score for each"),
         ({}, "tokenizer.ggml.model is 'None'"),
         ({"tokenizer_model": "gpt2"}, "has no tokens"),
         ({"tokenizer_model": "gpt2", "token_list": ["a"], "token_types": [1, 1]}, "a type for"),
@@ -253,7 +254,10 @@ def test_fields_are_those_that_the_package_reads(tmp_path: Path) -> None:
         for name, field in read.fields.items()
         if name.startswith("tokenizer.")
     }
-    assert _tokenizer_fields(path, "x") == expected | {"context_length": 4096}
+    assert _tokenizer_fields(path, "x") == expected | {
+        "context_length": 4096,
+        "architecture": "llama",
+    }
 
 
 def test_tensors_are_not_read(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ import json
 import random
 import re
 import struct
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -264,19 +265,16 @@ def test_normalized_texts_have_the_ids_of_sentencepiece(
         encoding.save(tmp_path / "x.json")
 
 
-@pytest.mark.parametrize(("kind", "name"), kinds(NORMALIZING))
-def test_slices_cuts_and_growing_texts_are_normalized_alone(
-    kind: str, name: str, tmp_path: Path
+def check_slices(
+    encoding: cutline.Encoding,
+    counted: Callable[[str], int],
+    letters: list[str],
+    chooser: random.Random,
+    n_texts: int = 25,
 ) -> None:
-    needs_rule_of_sums(kind)
-    encoding, processor = loaded(trained_once(name, {"model_type": kind}), tmp_path)
-    chooser = random.Random(name)
-
-    def counted(text: str) -> int:
-        return len(processor.encode(text))
-
-    for _ in range(25):
-        text = "".join(chooser.choices(NASTY, k=chooser.randint(1, 14)))
+    """Compare counts of slices, cuts and growing texts with those of each text alone."""
+    for _ in range(n_texts):
+        text = "".join(chooser.choices(letters, k=chooser.randint(1, 14)))
         counter, n = encoding.intervals(text), len(text)
         at_end, at_start = encoding.appender(), encoding.prepender()
         for start in range(n):
@@ -291,11 +289,20 @@ def test_slices_cuts_and_growing_texts_are_normalized_alone(
             at_start.prepend(text[max(0, n - at - 3) : n - at])
             assert at_end.count == counted(text[: at + 3]), ascii(text)
             assert at_start.count == counted(text[max(0, n - at - 3) :]), ascii(text)
-    text = "".join(chooser.choices(NASTY, k=1500))
+    text = "".join(chooser.choices(letters, k=1500))
     for chunks in (encoding.split(text, 64, 7), cutline.TextChunker(encoding, 64).chunk(text)):
-        assert len(chunks) > 5
+        assert len(chunks) > min(5, counted(text) // 128)
         for chunk in chunks:
             assert chunk.token_count == counted(chunk.text) <= 64
+
+
+@pytest.mark.parametrize(("kind", "name"), kinds(NORMALIZING))
+def test_slices_cuts_and_growing_texts_are_normalized_alone(
+    kind: str, name: str, tmp_path: Path
+) -> None:
+    needs_rule_of_sums(kind)
+    encoding, processor = loaded(trained_once(name, {"model_type": kind}), tmp_path)
+    check_slices(encoding, lambda text: len(processor.encode(text)), NASTY, random.Random(name))
 
 
 def test_decoding_is_that_of_sentencepiece(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """A spec that contradicts itself is told apart from those that tokenizers have."""
 
 import json
+import struct
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -121,6 +122,16 @@ IMPOSSIBLE: dict[str, tuple[str, Any, str]] = {
         "a token that is no text",
     ),
     "scores of others": ("words", lambda: {"model": Unigram(bytes(8), 0)}, "one score for each"),
+    **{
+        f"a score of unknown characters, {len(score)} bytes": (
+            "words",
+            lambda score=score: {
+                "model": Unigram(bytes(8 * len(WORDS.vocabulary)), 0, unk_score=score)
+            },
+            "one score for each",
+        )
+        for score in (bytes(4), struct.pack("<d", float("-inf")))
+    },
 }  # fmt: skip
 
 

@@ -27,6 +27,7 @@ from cutline.errors import VocabularyError
 from cutline.formats.bounded import MAX_FILE_BYTES
 from cutline.formats.documents import checked, spec_of
 from cutline.formats.huggingface import DECODER, bpe_model
+from cutline.formats.llama_unigram import llama_unigram_spec
 from cutline.formats.merges import WRAP_HINT
 from cutline.formats.pieces import Piece, PieceType
 from cutline.formats.sentencepiece_model import spec_of_pieces, steps_of
@@ -128,7 +129,7 @@ def read_gguf(path: Path, name: str, source: str) -> TokenizerSpec:
     """
     fields = _tokenizer_fields(path, source)
     kind = str(fields.get("model"))
-    readers = {"gpt2": _byte_level, "llama": _sentencepiece, "bert": _word_piece}
+    readers = {"gpt2": _byte_level, "llama": _sentencepiece, "bert": _word_piece, "t5": _unigram}
     if kind not in readers:
         raise _refused(
             source,
@@ -181,7 +182,7 @@ def _byte_level(fields: Part, name: str, source: str) -> TokenizerSpec:
         "added_tokens": [*_added(fields)],
         "normalizer": how.normalizer and {"type": how.normalizer},
         "pre_tokenizer": {"type": "Sequence", "pretokenizers": splitters},
-        "post_processor": _template(fields, default=False),
+        "post_processor": _template(fields),
         "decoder": DECODER,
         "model": bpe_model(ids, pairs, ignore_merges=how.ignore_merges),
     }
@@ -190,21 +191,25 @@ def _byte_level(fields: Part, name: str, source: str) -> TokenizerSpec:
 
 def _sentencepiece(fields: Part, name: str, source: str) -> TokenizerSpec:
     """Read SentencePiece's BPE."""
+    if fields.get("remove_extra_whitespaces", False):
+        raise _refused(source, "remove_extra_whitespaces", True, "only false can be read")
+    known = set(PieceType) - {PieceType.UNUSED}
+    pieces = [one if one.kind in known else None for one in _pieces(fields, source)]
+    adds_prefix = bool(fields.get("add_space_prefix", True))
+    steps = steps_of(None, adds_prefix=adds_prefix, removes_blanks=False, source=source)
+    spec = spec_of_pieces(pieces, name, source, steps=steps, drops_blank=adds_prefix)
+    return _with_template(spec, _template(fields, adds_bos=True), source)
+
+
+def _pieces(fields: Part, source: str) -> list[Piece]:
     scores = fields.get("scores")
     tokens, types = fields["tokens"], fields["token_type"]
     if not isinstance(scores, list) or len(scores) != len(tokens) or not _are_finite(scores):
         raise VocabularyError(f"{source} has not a score for each token")
-    if fields.get("remove_extra_whitespaces", False):
-        raise _refused(source, "remove_extra_whitespaces", True, "only false can be read")
-    known = set(PieceType)
-    pieces = [
-        Piece(text, score, kind) if kind in known and kind != PieceType.UNUSED else None
-        for text, score, kind in zip(tokens, scores, types, strict=True)
-    ]
-    adds_prefix = bool(fields.get("add_space_prefix", True))
-    steps = steps_of(None, adds_prefix=adds_prefix, removes_blanks=False, source=source)
-    spec = spec_of_pieces(pieces, name, source, steps=steps, drops_blank=adds_prefix)
-    template = _template(fields, default=True)
+    return [*map(Piece, tokens, scores, types)]
+
+
+def _with_template(spec: TokenizerSpec, template: Part | None, source: str) -> TokenizerSpec:
     count = len(template["single"]) - 1 if template else 0
     spec = spec._replace(
         n_template_tokens=(count, 2 * count),
@@ -215,6 +220,21 @@ def _sentencepiece(fields: Part, name: str, source: str) -> TokenizerSpec:
 
 def _are_finite(scores: list[Any]) -> bool:
     return all(isinstance(one, float) and isfinite(one) for one in scores)
+
+
+def _unigram(fields: Part, name: str, source: str) -> TokenizerSpec:
+    """Read Unigram. Its defaults are llama.cpp's; an id that no token has is as if not there."""
+    pieces = _pieces(fields, source)
+    known = {
+        key: value
+        for key, value in fields.items()
+        if not key.endswith("_token_id") or (type(value) is int and 0 <= value < len(pieces))
+    }
+    fields = {"eos_token_id": 1, "unknown_token_id": 2} | known
+    if fields["unknown_token_id"] >= len(pieces):
+        raise VocabularyError(f"{source} has no unknown token")
+    spec = llama_unigram_spec(pieces, fields, name, source)
+    return _with_template(spec, _template(fields, adds_eos=True), source)
 
 
 def _word_piece(fields: Part, name: str, source: str) -> TokenizerSpec:
@@ -269,11 +289,11 @@ def _added(fields: Part) -> Iterator[Part]:
             yield {"id": number, "content": text, "special": special}
 
 
-def _template(fields: Part, *, default: bool) -> Part | None:
+def _template(fields: Part, *, adds_bos: bool = False, adds_eos: bool = False) -> Part | None:
     """Describe the tokens that are put around a text."""
     tokens = fields["tokens"]
     around = {}
-    for role, is_added in (("bos", default), ("eos", False)):
+    for role, is_added in (("bos", adds_bos), ("eos", adds_eos)):
         number = fields.get(f"{role}_token_id")
         if fields.get(f"add_{role}_token", is_added) and type(number) is int:
             if not 0 <= number < len(tokens):
@@ -307,7 +327,7 @@ def _refused(source: str, field: str, got: Any, why: str) -> VocabularyError:
 
 
 def _tokenizer_fields(path: Path, source: str) -> dict[str, Any]:
-    """Read the fields of the tokenizer, without "tokenizer.ggml.", and `context_length`."""
+    """Read the fields of the tokenizer, without "tokenizer.ggml.", and three others."""
     with path.open("rb") as file:
         size = _FIRST_BYTES
         while True:
@@ -347,6 +367,8 @@ def _fields(data: bytes, source: str) -> Iterator[tuple[str, Any]]:
         field = key.removeprefix("tokenizer.ggml.")
         if field != key:
             yield field, value
+        elif key in ("general.architecture", "general.name"):
+            yield key.removeprefix("general."), value
         elif key.endswith(".context_length"):
             yield "context_length", value
 

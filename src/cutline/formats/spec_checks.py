@@ -7,7 +7,6 @@ decoded, or whose parts contradict each other.
 import json
 from collections.abc import Iterable
 from itertools import pairwise
-from math import isfinite
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -142,9 +141,9 @@ def _problem_of_words(spec: TokenizerSpec) -> str:
     if not tokens.are_texts(np.ones(len(tokens.lengths), dtype=np.bool_)) or not unreachable:
         return "has a token that is no text"
     if isinstance(spec.model, Unigram):
-        scores = spec.model.scores
-        found = np.frombuffer(scores[: len(scores) // 8 * 8], dtype="<f8")
-        if len(scores) != 8 * len(spec.vocabulary) or not all(map(isfinite, found)):
+        scores, unknown = spec.model.scores, spec.model.unk_score
+        are_whole = len(scores) == 8 * len(spec.vocabulary) and len(unknown) in (0, 8)
+        if not are_whole or not np.isfinite(np.frombuffer(scores + unknown, dtype="<f8")).all():
             return "has not one score for each token"
     return ""
 

@@ -1,4 +1,4 @@
-"""Models of sentencepiece of the type Unigram, from their pieces."""
+"""Models of the type Unigram from their pieces, as sentencepiece or llama.cpp encodes with them."""
 
 from collections.abc import Sequence
 
@@ -25,6 +25,7 @@ _MOST_OF_WORD = 2**15
 Beyond -1e5 sums begin anew. Up to this number it is once in a piece, and nothing is rounded then.
 """
 
+_ADDED = (PieceType.CONTROL, PieceType.UNKNOWN)
 _FOUND = (PieceType.NORMAL, PieceType.USER_DEFINED)
 """The types of pieces that are found in texts."""
 
@@ -37,6 +38,7 @@ def unigram_spec(
     steps: tuple[Step, ...],
     adds_prefix: bool,
     drops_blank: bool,
+    llama_unk: int | None = None,
 ) -> TokenizerSpec:
     """Describe a model that chooses the pieces whose scores have the greatest sum.
 
@@ -47,44 +49,50 @@ def unigram_spec(
         steps: what normalizes texts.
         adds_prefix: texts get a leading blank.
         drops_blank: decoding drops a blank at the start.
+        llama_unk: the id of unknown characters if llama.cpp encodes: it finds unused pieces, spells
+            no bytes, and looks for the user's before all else. Source: docs/tokenizers.md.
 
     Raises:
         VocabularyError: it cannot be expressed exactly.
     """
     if len({piece.text for piece in pieces}) < len(pieces):
         raise VocabularyError(f"{source} has pieces that occur twice: {WRAP_HINT}")
-    ids = np.array([n for n, piece in enumerate(pieces) if piece.kind in _FOUND], dtype=np.int64)
+    by_llama = llama_unk is not None
+    found_kinds = (*_FOUND, PieceType.UNUSED) if by_llama else _FOUND
+    added_kinds = (*_ADDED, PieceType.USER_DEFINED) if by_llama else _ADDED
+    ids = np.array([n for n, one in enumerate(pieces) if one.kind in found_kinds], dtype=np.int64)
     found = [pieces[number] for number in ids.tolist()]
     texts = [piece.text.encode() for piece in found]
-    scores = [_score(piece) for piece in found]
+    scores = [_score(piece, by_llama) for piece in found]
     vocabulary = Vocabulary(
         b"".join(texts), np.array([*map(len, texts)], dtype=np.int64), ids, is_of_words=True
     )
-    if (
-        any(piece.kind == PieceType.USER_DEFINED for piece in found)
-        and max((piece.score for piece in found if piece.kind == PieceType.NORMAL), default=0) > 0
-    ):
-        raise VocabularyError(f"{source} has user-defined symbols, and a score over 0: {WRAP_HINT}")
-    _check_scores(texts, scores, source)
-    unknown = next((n for n, piece in enumerate(pieces) if piece.kind == PieceType.UNKNOWN), None)
-    added = [
-        AddedToken(piece.text, number, special=True)
-        for number, piece in enumerate(pieces)
-        if piece.kind in (PieceType.CONTROL, PieceType.UNKNOWN)
-    ]
+    if not by_llama:
+        _check_scores(found, scores, source)
     falls_back = any(piece.kind == PieceType.BYTE for piece in pieces)
+    model = Unigram(
+        np.array(scores, dtype="<f8").tobytes(),
+        llama_unk if by_llama else _unknown_id(pieces),
+        falls_back and not by_llama,
+        is_single=not by_llama,
+        unk_score=_unknown_score(found) if by_llama else b"",
+    )
     return TokenizerSpec(
         name,
         vocabulary,
         None,
-        tuple(added),
+        tuple(
+            AddedToken(piece.text, number, special=piece.kind != PieceType.USER_DEFINED)
+            for number, piece in enumerate(pieces)
+            if piece.kind in added_kinds
+        ),
         steps,
         unreachable_tokens={
             piece.text.encode(): number
             for number, piece in enumerate(pieces)
-            if piece.kind in (PieceType.UNUSED, PieceType.BYTE)
+            if piece.kind not in (*found_kinds, *added_kinds)
         },
-        model=Unigram(np.array(scores, dtype="<f8").tobytes(), unknown, falls_back, is_single=True),
+        model=model,
         splitters=(
             Metaspace("always" if adds_prefix else "never", splits=False, leads_all=adds_prefix),
         ),
@@ -92,9 +100,20 @@ def unigram_spec(
     )
 
 
-def _check_scores(texts: Sequence[bytes], scores: Sequence[float], source: str) -> None:
-    """Refuse scores so low that sums are not known to begin anew as those of sentencepiece do."""
-    longest = max((len(text.decode()) for text in texts), default=0)
+def _unknown_id(pieces: Sequence[Piece]) -> int | None:
+    return next((n for n, piece in enumerate(pieces) if piece.kind == PieceType.UNKNOWN), None)
+
+
+def _check_scores(found: Sequence[Piece], scores: Sequence[float], source: str) -> None:
+    """Refuse scores with which the tokens are not known to be those of sentencepiece.
+
+    Where they are low, sums may begin anew otherwise.
+    """
+    has_symbols = any(piece.kind == PieceType.USER_DEFINED for piece in found)
+    normal = (piece.score for piece in found if piece.kind == PieceType.NORMAL)
+    if has_symbols and max(normal, default=0) > 0:
+        raise VocabularyError(f"{source} has user-defined symbols, and a score over 0: {WRAP_HINT}")
+    longest = max((len(piece.text) for piece in found), default=0)
     lowest = min(scores, default=0) - UNKNOWN_PENALTY
     if longest * -lowest + max(scores, default=0) > _MOST_OF_WORD:
         raise VocabularyError(
@@ -103,8 +122,16 @@ def _check_scores(texts: Sequence[bytes], scores: Sequence[float], source: str) 
         )
 
 
-def _score(piece: Piece) -> float:
+def _score(piece: Piece, by_llama: bool) -> float:
     if piece.kind != PieceType.USER_DEFINED:
         return piece.score
+    if by_llama:
+        return 0.0
     # The difference is rounded, not what is subtracted from.
     return float(np.float32(_SYMBOL_SCORE * len(piece.text.encode()) - _SYMBOL_SCORE))
+
+
+def _unknown_score(found: Sequence[Piece]) -> bytes:
+    """Return what llama.cpp adds for an unknown character; sums have double precision, not this."""
+    lowest = min((one.score for one in found if one.kind == PieceType.NORMAL), default=0.0)
+    return np.array(np.float32(lowest) - np.float32(UNKNOWN_PENALTY), dtype="<f8").tobytes()

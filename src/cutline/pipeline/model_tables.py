@@ -57,16 +57,18 @@ def _of_unigram(
     model: Unigram, vocabulary: Vocabulary, meta: bytes, others: Mapping[bytes, int]
 ) -> dict[str, Any]:
     scores = np.frombuffer(model.scores, dtype="<f8").astype(np.float64)
-    lowest = float(scores.min(initial=np.inf)) - UNKNOWN_PENALTY
+    unknown = float(scores.min(initial=np.inf)) - UNKNOWN_PENALTY
+    if model.unk_score:
+        unknown = float(np.frombuffer(model.unk_score, dtype="<f8")[0])
     unit = 1e-15
     if model.is_single:
-        lowest = float(np.float32(lowest))
+        unknown = float(np.float32(unknown))
         unit = 5e-7
     return {
         "scores": scores,
-        "unk_score": lowest,
+        "unk_score": unknown,
         # Sums have at most a summand for each byte; each adds half a unit in the last place.
-        "rounding": float(np.abs(np.append(scores, lowest)).max()) * unit,
+        "rounding": float(np.abs(np.append(scores, unknown)).max()) * unit,
         "is_single": model.is_single,
         "fuses": model.fuse_unk,
         "meta": meta,

@@ -31,6 +31,7 @@ class Unigram(NamedTuple):
         byte_fallback: unknown characters become the tokens `<0x00>` to `<0xFF>` of their bytes.
         fuse_unk: unknown characters side by side are one token.
         is_single: sums are rounded to single precision, as sentencepiece's are.
+        unk_score: that of an unknown character, as bytes, too; none: `UNKNOWN_PENALTY` below all.
     """
 
     scores: bytes
@@ -38,3 +39,4 @@ class Unigram(NamedTuple):
     byte_fallback: bool = False
     fuse_unk: bool = True
     is_single: bool = False
+    unk_score: bytes = b""

@@ -22,7 +22,8 @@ _SYMBOL_SCORE = 0.1
 _MOST_OF_WORD = 2**15
 """How far apart the sums may be at places that one piece is between.
 
-Beyond -1e5 sums begin anew. Up to this number it is once in a piece, and nothing is rounded then.
+Farther than 1e5 from 0 sums begin anew. Up to this number it is once in a piece, and nothing is
+rounded then.
 """
 
 _FOUND = (PieceType.NORMAL, PieceType.USER_DEFINED)
@@ -93,13 +94,15 @@ def unigram_spec(
 
 
 def _check_scores(texts: Sequence[bytes], scores: Sequence[float], source: str) -> None:
-    """Refuse scores so low that sums are not known to begin anew as those of sentencepiece do."""
-    longest = max((len(text.decode()) for text in texts), default=0)
-    lowest = min(scores, default=0) - UNKNOWN_PENALTY
-    if longest * -lowest + max(scores, default=0) > _MOST_OF_WORD:
+    """Refuse scores so far from 0 that sums are not known to begin anew as sentencepiece's do."""
+    lengths = [len(text.decode()) for text in texts]
+    longest, highest = max(lengths, default=0), max(scores, default=0)
+    lost = UNKNOWN_PENALTY - min(scores, default=0)
+    won = max((score / n for score, n in zip(scores, lengths, strict=True)), default=0)
+    if longest * max(lost, won) + highest > _MOST_OF_WORD:
         raise VocabularyError(
-            f"{source} has pieces of up to {longest} characters, and scores down to {min(scores)}: "
-            f"sums of so low ones are rounded otherwise: {WRAP_HINT}"
+            f"{source} has pieces of up to {longest} characters, and scores from {min(scores)} to "
+            f"{highest}: sums of those so far from 0 are rounded otherwise: {WRAP_HINT}"
         )
 
 

@@ -62,11 +62,13 @@ def _of_unigram(
     if model.is_single:
         lowest = float(np.float32(lowest))
         unit = 5e-7
+    most = float(np.abs(np.append(scores, lowest)).max())
     return {
         "scores": scores,
         "unk_score": lowest,
+        "most_score": most,
         # Sums have at most a summand for each byte; each adds half a unit in the last place.
-        "rounding": float(np.abs(np.append(scores, lowest)).max()) * unit,
+        "rounding": most * unit,
         "is_single": model.is_single,
         "fuses": model.fuse_unk,
         "meta": meta,

@@ -409,8 +409,9 @@ def test_scores_of_symbols_are_rounded_as_in_sentencepiece(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("pieces", "message"),
     [
-        ([("a", -1e6, 1)], "pieces of up to 1 characters, and scores down to -1000000.0"),
-        ([("a" * 300, -1, 1), ("b", -150, 1)], "pieces of up to 300 characters, and scores down"),
+        ([("a", -1e6, 1)], "pieces of up to 1 characters, and scores from -1000000.0 to -2"),
+        ([("a" * 300, -1, 1), ("b", -150, 1)], "pieces of up to 300 characters, and scores from"),
+        ([("a" * 20, -1, 1), ("b", 3000, 1)], "pieces of up to 20 characters, and scores from"),
         ([("a", float("nan"), 1)], "a score that is no finite number"),
         ([("a", float("-inf"), 5)], "a score that is no finite number"),
         ([("", -1, 1)], "a piece without text"),
@@ -425,12 +426,15 @@ def test_scores_and_pieces_that_are_not_supported_are_refused(
         cutline.load(path)
 
 
-def test_sums_of_low_scores_begin_anew_where_those_of_sentencepiece_do(tmp_path: Path) -> None:
+@pytest.mark.parametrize("farthest", [-3600, 2900])
+def test_sums_far_from_zero_begin_anew_where_those_of_sentencepiece_do(
+    farthest: int, tmp_path: Path
+) -> None:
     needs_rule_of_sums("unigram")
     for seed in range(20):
         chooser = random.Random(seed)
         texts = {"".join(chooser.choices("ab", k=chooser.randint(1, 9))) for _ in range(20)}
-        pieces = [(text, -3600 * chooser.random(), 1) for text in sorted(texts | {BLANK})]
+        pieces = [(text, farthest * chooser.random(), 1) for text in sorted(texts | {BLANK})]
         encoding, processor = loaded(written_model(pieces), tmp_path)
         text = "".join(chooser.choices("ab", k=2000))
         counter = encoding.intervals(text)

@@ -80,12 +80,18 @@ def test_in_single_precision(kind: str, falls_back: bool, n_models: int, tmp_pat
         same(encoding, encode, text_of(rng, kind, rng.choice((200, 15_000))))
 
 
+def rows_of(pieces: Pieces, unknown: str = "<unk>") -> list[tuple[str, float]]:
+    """Tokens with scores as tokenizers has them, after that for what is unknown."""
+    return [(unknown, -3.0), *((text, score) for text, score, _ in pieces)]
+
+
 def of_tokenizers(
-    pieces: Pieces, folder: Path, *, falls_back: bool
+    pieces: Pieces, folder: Path, *, falls_back: bool, unknown: str = "<unk>"
 ) -> tuple[cutline.Encoding, Callable[[str], list[int]]]:
     """An encoding with such pieces whose sums are doubles, and what encodes with tokenizers."""
-    rows = [("<unk>", 0.0), *((text, score) for text, score, _ in pieces)]
-    oracle = tokenizers.Tokenizer(tokenizers.models.Unigram(rows, 0, falls_back))
+    oracle = tokenizers.Tokenizer(
+        tokenizers.models.Unigram(rows_of(pieces, unknown), 0, falls_back)
+    )
     oracle.pre_tokenizer = tokenizers.pre_tokenizers.Metaspace(split=False)
     path = folder / "tokenizer.json"
     path.write_text(oracle.to_str(), encoding="utf-8")
@@ -124,3 +130,43 @@ def test_a_blank_that_is_no_token_is_unknown_with_what_is_before_it(tmp_path: Pa
     text = "abz zab  c z " * 100
     same(*of_sentencepiece(pieces, tmp_path), text)
     same(*of_tokenizers(pieces, tmp_path, falls_back=False), text)
+
+
+@pytest.mark.parametrize("falls_back", [False, True])
+@pytest.mark.parametrize("unknown", ["<unk>", f"{BLANK}a", BLANK * 2, BLANK, "a"])
+def test_the_unknown_token_may_be_spelled(unknown: str, falls_back: bool, tmp_path: Path) -> None:
+    """If it begins with a blank, it is one with unknown characters before the blank."""
+    texts = [BLANK, "a", "b", "c", f"{BLANK}a", f"{BLANK}b", BLANK * 2]
+    pieces = [(text, -3.0, NORMAL) for text in texts if text != unknown]
+    pieces += BYTES if falls_back else []
+    rng = random.Random(unknown)
+    for _ in range(20):
+        encoding, encode = of_tokenizers(pieces, tmp_path, falls_back=falls_back, unknown=unknown)
+        same(encoding, encode, "".join(rng.choices("abcz  ", k=rng.randint(250, 500))))
+
+
+def test_ids_before_a_long_word_stay(tmp_path: Path) -> None:
+    """Unknown characters of a segment are counted by writing what they become, and not there."""
+    pieces = [(text, -3.0, NORMAL) for text in [BLANK, *"abcdef|", f"{BLANK}ab"]]
+    oracle = tokenizers.Tokenizer(tokenizers.models.Unigram(rows_of(pieces), 0))
+    oracle.pre_tokenizer = tokenizers.pre_tokenizers.Sequence(
+        [tokenizers.pre_tokenizers.Punctuation(), tokenizers.pre_tokenizers.Metaspace(split=False)]
+    )
+    path = tmp_path / "tokenizer.json"
+    path.write_text(oracle.to_str(), encoding="utf-8")
+    for n_before in range(4):
+        text = f"{'ab|cd |fe|' * 5 * n_before}{'ab cd ' * 50}abzzd {'z' * 200} ab"
+        expected = oracle.encode(text, add_special_tokens=False).ids
+        assert cutline.load(path).encode_ordinary(text) == expected
+
+
+@pytest.mark.parametrize("size", [0.5, 50.0, 300.0, 2000.0])
+def test_scores_over_zero(size: float, tmp_path: Path) -> None:
+    """Sums reach 1e5, where they begin anew, too; one segment can bring them there."""
+    needs_rule_of_sums("unigram")
+    for seed in range(6):
+        rng = random.Random(seed)
+        pieces = pieces_of(rng, "plain")
+        higher = [(text, size * len(text) + score % 0.01, kind) for text, score, kind in pieces]
+        encoding, encode = of_sentencepiece(higher, tmp_path)
+        same(encoding, encode, text_of(rng, "unknown characters", rng.choice((20, 2_000))))

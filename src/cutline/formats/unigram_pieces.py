@@ -22,7 +22,8 @@ _SYMBOL_SCORE = 0.1
 _MOST_OF_WORD = 2**15
 """How far apart the sums may be at places that one piece is between.
 
-Beyond -1e5 sums begin anew. Up to this number it is once in a piece, and nothing is rounded then.
+Farther than 1e5 from 0 sums begin anew. Up to this number it is once in a piece, and nothing is
+rounded then.
 """
 
 _ADDED = (PieceType.CONTROL, PieceType.UNKNOWN)
@@ -107,18 +108,20 @@ def _unknown_id(pieces: Sequence[Piece]) -> int | None:
 def _check_scores(found: Sequence[Piece], scores: Sequence[float], source: str) -> None:
     """Refuse scores with which the tokens are not known to be those of sentencepiece.
 
-    Where they are low, sums may begin anew otherwise.
+    Where they are far from 0, sums may begin anew otherwise.
     """
     has_symbols = any(piece.kind == PieceType.USER_DEFINED for piece in found)
     normal = (piece.score for piece in found if piece.kind == PieceType.NORMAL)
     if has_symbols and max(normal, default=0) > 0:
         raise VocabularyError(f"{source} has user-defined symbols, and a score over 0: {WRAP_HINT}")
-    longest = max((len(piece.text) for piece in found), default=0)
-    lowest = min(scores, default=0) - UNKNOWN_PENALTY
-    if longest * -lowest + max(scores, default=0) > _MOST_OF_WORD:
+    lengths = [len(piece.text) for piece in found]
+    longest, highest = max(lengths, default=0), max(scores, default=0)
+    lost = UNKNOWN_PENALTY - min(scores, default=0)
+    won = max((score / n for score, n in zip(scores, lengths, strict=True)), default=0)
+    if longest * max(lost, won) + highest > _MOST_OF_WORD:
         raise VocabularyError(
-            f"{source} has pieces of up to {longest} characters, and scores down to {min(scores)}: "
-            f"sums of so low ones are rounded otherwise: {WRAP_HINT}"
+            f"{source} has pieces of up to {longest} characters, and scores from {min(scores)} to "
+            f"{highest}: sums of those so far from 0 are rounded otherwise: {WRAP_HINT}"
         )
 
 

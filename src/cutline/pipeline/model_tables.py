@@ -64,11 +64,13 @@ def _of_unigram(
     if model.is_single:
         unknown = float(np.float32(unknown))
         unit = 5e-7
+    most = float(np.abs(np.append(scores, unknown)).max())
     return {
         "scores": scores,
         "unk_score": unknown,
+        "most_score": most,
         # Sums have at most a summand for each byte; each adds half a unit in the last place.
-        "rounding": float(np.abs(np.append(scores, unknown)).max()) * unit,
+        "rounding": most * unit,
         "is_single": model.is_single,
         "fuses": model.fuse_unk,
         "meta": meta,

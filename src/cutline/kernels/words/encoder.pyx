@@ -76,7 +76,7 @@ cdef class WordEncoder:
     ):
         cdef const uint8_t* token
         cdef Py_ssize_t number = 0, n, longest = 0, n_before, readable, n_tokens = ids.shape[0]
-        cdef uint32_t highest = 0, token_of_blank
+        cdef uint32_t highest = 0
         cdef const double[::1] scores
         cdef const uint32_t[::1] byte_ids
         cdef bytes meta, continuation = options.get("continuation", b"")
@@ -101,6 +101,7 @@ cdef class WordEncoder:
             scores = options["scores"]
             self.held.append(scores)
             self.model.unk_score = options["unk_score"]
+            self.model.most_score = options["most_score"]
             self.model.rounding = options["rounding"]
             self.model.is_single = options["is_single"]
             self.model.fuses = options["fuses"]
@@ -136,6 +137,8 @@ cdef class WordEncoder:
             longest = max(longest, n)
             if ids[number] == unk_id:
                 self.model.unk_token = <uint32_t> number + 1
+                # It is unknown together with what is before it.
+                is_cut = is_cut or (n > 0 and token[0] == META)
             elif self.model.lengths != NULL and n <= MOST_BYTES:
                 self.model.lengths[ids[number]] = <uint16_t> n
             add_token(&self.spellings, 0, token, n, readable, <uint32_t> number)
@@ -156,10 +159,8 @@ cdef class WordEncoder:
             ) or not pack_slots(&self.model.array, &self.model.trie, self.model.unk_token, NULL):
                 raise MemoryError("no memory for the tokens of a vocabulary")
             # A blank that is a token is not unknown together with what is before it.
-            token_of_blank = find_in_trie(&self.model.trie, 0, &blank, 1)
             self.model.has_segments = (
-                not is_cut and token_of_blank != NONE
-                and token_of_blank + 1 != self.model.unk_token
+                not is_cut and find_in_trie(&self.model.trie, 0, &blank, 1) != NONE
             )
         elif n_tokens and not pack_slots(&self.model.array, &self.model.trie, 0, self.model.ids):
             raise MemoryError("no memory for the tokens of a vocabulary")

@@ -25,6 +25,7 @@ cdef struct WordModel:
     uint32_t continued              # the root of tokens that go on with a word
     # Unigram
     double unk_score
+    double most_score               # how far from 0 the score of a token, or of what is unknown, is
     bint is_single                  # sums are rounded to single precision, as sentencepiece's are
     double rounding                 # the most that rounding moves a sum, for each byte of a word
     uint32_t unk_token              # the number of the token of what is unknown and 1

@@ -9,6 +9,8 @@ of the scores of all tokens before, added one by one. Source: docs/words.md.
 Guarded by tests/words/test_segments.py.
 """
 
+from libc.math cimport fabs
+
 from cutline.kernels.base.common cimport (
     INTERRUPTED, NO_MEMORY, UNKNOWN, characters_in, grow, hash_key, hash_long, padded_key, prefetch,
     same_bytes, scramble, uint64_t, SHORT_PIECE,
@@ -16,7 +18,7 @@ from cutline.kernels.base.common cimport (
 from cutline.kernels.base.signals cimport is_interrupted
 from cutline.kernels.encode.caches cimport STORED_BYTES, index_slot, store_record, stored_record
 from cutline.kernels.words.images cimport META
-from cutline.kernels.words.unigram cimport LOWEST, best_path, count_path, sure_path
+from cutline.kernels.words.unigram cimport MOST_SUM, best_path, count_path, sure_path
 
 cdef extern from "string.h":
     void* memchr(const void* text, int byte, size_t n) noexcept nogil
@@ -28,7 +30,7 @@ cdef enum:
 
 # Bytes of a word: in a longer one, rounding moves sums by more.
 cdef Py_ssize_t MOST_BYTES = <Py_ssize_t> 1 << 32
-# The most that rounding moves a sum of at most -LOWEST in single precision.
+# The most that rounding moves a sum of up to MOST_SUM in single precision.
 cdef double HALF_BIT = 1 / 256.
 
 cdef struct Segment:
@@ -124,12 +126,11 @@ cdef inline bint may_be_kept(
 ) noexcept nogil:
     """Whether sums in a segment stay among those for which its tokens are known.
 
-    In single precision they begin anew below LOWEST; no character takes more from them than an
-    unknown one.
+    In single precision they begin anew beyond MOST_SUM.
     """
-    return segment.n <= STORED_BYTES and (not model.is_single or (
-        score + segment.n * model.unk_score > LOWEST and score < -LOWEST
-    ))
+    return segment.n <= STORED_BYTES and (
+        not model.is_single or fabs(score) + segment.n * model.most_score < MOST_SUM
+    )
 
 
 cdef inline Py_ssize_t add_known(
@@ -184,6 +185,7 @@ cdef Py_ssize_t keep(
     # Both sums move, with each token; a path has no more tokens than characters.
     cdef double risk = 2 * (characters_in(segment.text, n, n) + 2) * most, score = 0
     cdef uint32_t* parts = record + RECORD_HEAD
+    cdef uint32_t ids[4 * STORED_BYTES + 4]
     record[1] = 0
     count = sure_path(model, &state.paths, segment.text, n, risk, parts)
     if count < 0:
@@ -192,7 +194,8 @@ cdef Py_ssize_t keep(
     for part in range(count):
         record[1] |= parts[part] == 0 or parts[part] == model.unk_token
     if record[1]:
-        part = add_exactly(model, state, segment, &score, NULL)
+        # Not into state.out, which has the ids of words before this one.
+        part = add_exactly(model, state, segment, &score, ids)
         if part < 0:
             return part
         record[0] = <uint32_t> part

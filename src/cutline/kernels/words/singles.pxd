@@ -19,7 +19,7 @@ cdef struct LongToken:
 cdef struct Singles:
     Py_ssize_t n_words, n
     Py_ssize_t starts[SINGLE_WORDS + 1]
-    uint32_t codes[SINGLES]         # of the characters of all words; 0 after each
+    uint32_t codes[SINGLES + 1]     # of the characters of all words; 0 after each
     # What is found of all words at once:
     double scores[(SINGLES + 1) * LENGTHS]  # of the tokens that end before a place, by length
     uint16_t longest[SINGLES + 1]   # the longest token that ends there, of those with more; or 0

@@ -12,9 +12,9 @@ cdef struct Joints:
 
 cdef extern from *:
     """
-    #define CUTLINE_LOWEST -1e5
+    #define CUTLINE_MOST_SUM 1e5
     """
-    const double LOWEST "CUTLINE_LOWEST"    # where sentencepiece begins sums anew
+    const double MOST_SUM "CUTLINE_MOST_SUM"    # so far from 0 sentencepiece begins sums anew
 
 cdef Py_ssize_t best_path(
     const WordModel* model, Paths* paths, const uint8_t* word, Py_ssize_t n,

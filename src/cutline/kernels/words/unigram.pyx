@@ -8,6 +8,7 @@ longest stretch without one. Source: docs/words.md.
 Guarded by tests/words/test_encoding.py.
 """
 
+from libc.math cimport fabs
 from libc.stdlib cimport free
 
 from cutline.kernels.base.common cimport (
@@ -227,7 +228,7 @@ cdef inline Py_ssize_t follow_as(
         if at >= least and at > 0 and begins_anew(&model.trie, node):
             break
         end = at + width
-        if is_single and paths.to[at].score < LOWEST:
+        if is_single and fabs(paths.to[at].score) > MOST_SUM:
             rebase(paths, at)
         if end >= paths.slots and not reserve_paths(paths, end + AT_ONCE):
             return NO_MEMORY

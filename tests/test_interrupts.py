@@ -22,7 +22,7 @@ from cutline.spec import TokenizerSpec
 from cutline.tables.bpe_tables import _hash
 from cutline.threads import _SharedItems, map_threads
 from cutline.vocabulary import Vocabulary
-from cutline.words.models import WordPiece
+from cutline.words.models import Unigram, WordPiece
 from tests.alarms import StopError, alarm
 from tests.oracles import real_tiktoken
 
@@ -57,6 +57,14 @@ WORDS: Final = TokenizerSpec(
     None,
     model=WordPiece(0),
 )
+# One word, each slice of which is counted from its own beginning.
+SUMS: Final = TokenizerSpec(
+    "sums",
+    Vocabulary(b"ab", [1, 1], [0, 1], is_of_words=True),
+    None,
+    model=Unigram(np.array([-1.0, -2.0]).tobytes(), 1, is_single=True),
+)
+SUMMED: Final[Any] = cutline.Encoding.from_spec(SUMS).intervals("ab" * 3_000_000)
 
 
 def in_a_block(chunker: cutline.Chunker) -> None:
@@ -86,6 +94,9 @@ CALLS: dict[str, Callable[[], Any]] = {
     "intervals": lambda: ENCODING.intervals(PROSE),
     "prefix_counts": lambda: prefix_counts(SPLITTINGS, ENCODING, PROSE.encode(), len(PROSE)),
     "count_many": lambda: SLICES.count_many(SPANS),
+    "count_many, one word": lambda: SUMMED._kernel.count_many(SPANS[:200] * 9),
+    "count, one word": lambda: SUMMED.count(1, 6_000_000),
+    "split_at, one word": lambda: SUMMED.split_at(1, 9_000_000),
     "append": lambda: ENCODING.appender().append(PROSE),
     "split": lambda: ENCODING.split(PROSE, 200),
     "truncate": lambda: cutline.truncate(PROSE, 1_000_000, "both", encoding=ENCODING),

@@ -33,6 +33,7 @@ cdef class WordIntervals(LongestEnds):
         cdef OwnedWordState owned = self.encoder.take()
         cdef Py_ssize_t count
         self.encoder.begin(&owned.state, self.char_map, self.held)
+        owned.state.paths.watch.is_on = True
         if end - start < NOGIL_CHARS:
             count = self.count_slice(&owned.state, start, end)
         else:
@@ -49,6 +50,7 @@ cdef class WordIntervals(LongestEnds):
         counts = np.zeros(n, dtype=np.int64)
         cdef int64_t[::1] out = counts
         self.encoder.begin(&owned.state, self.char_map, self.held)
+        owned.state.paths.watch.is_on = True
         with nogil:
             for row in range(n + 2 * AHEAD):
                 # Slices lie anywhere: memory is asked for what they need, then more is done.
@@ -63,6 +65,8 @@ cdef class WordIntervals(LongestEnds):
                 count = self.count_slice(
                     &owned.state, spans[row - 2 * AHEAD, 0], spans[row - 2 * AHEAD, 1]
                 )
+                if is_interrupted(&owned.state.paths.watch, COST):
+                    count = INTERRUPTED
                 if count < 0:
                     break
                 out[row - 2 * AHEAD] = count
@@ -75,6 +79,7 @@ cdef class WordIntervals(LongestEnds):
         cdef OwnedWordState owned = self.encoder.take()
         cdef Py_ssize_t end, most = min(n, MOST_TOKENS)
         self.encoder.begin(&owned.state, self.char_map, self.held)
+        owned.state.paths.watch.is_on = True
         with nogil:
             end = self.longest_from(&owned.state, start, most)
         self.encoder.check(end)
@@ -101,6 +106,7 @@ cdef class WordIntervals(LongestEnds):
         watch.is_on = True
         rows = array("q")
         self.encoder.begin(&owned.state, self.char_map, self.held)
+        owned.state.paths.watch.is_on = True
         while floor < self.starts.n:
             PyErr_CheckSignals()
             with nogil:

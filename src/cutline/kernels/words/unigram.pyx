@@ -381,7 +381,13 @@ cdef Py_ssize_t sure_path(
     Args:
         tokens: has room for n; gets their numbers and 1, or 0.
     """
-    cdef Py_ssize_t end = follow(model, paths, word, n, 0, n, PATHS), place, count = 0
+    cdef Py_ssize_t end, place, count = 0
+    cdef uint32_t node = 0
+    if not reserve_paths(paths, AT_ONCE):
+        return NO_MEMORY
+    begin_path(paths, 0)
+    # By how much it is better is known exactly, for these sums are not rounded to 24 bits.
+    end = follow_as(model, paths, word, 0, n, &node, n, PATHS, False)
     if end < 0:
         return end
     if not paths.to[end].margin > risk:

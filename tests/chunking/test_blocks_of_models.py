@@ -97,7 +97,7 @@ def test_models_of_words(kind: str, name: str, n_blocks: int, tmp_path: Path) ->
     assert n_cut > n_blocks / 4 or name in ENTANGLED
 
 
-@short_or_long("n_blocks", 5, 300)
+@short_or_long("n_blocks", 12, 300)
 @pytest.mark.parametrize("name", BYTE_LEVEL)
 def test_tokenizers_that_change_some_texts(name: str, n_blocks: int) -> None:
     rng = random.Random(name)
@@ -116,7 +116,7 @@ def test_tokenizers_that_change_all_texts(name: str) -> None:
     assert cut_block(texts) == [[*slowly(chunker, text)] for text in texts]
 
 
-@short_or_long("n_blocks", 5, 300)
+@short_or_long("n_blocks", 12, 300)
 @pytest.mark.parametrize("name", characters.CONFIGURATIONS)
 def test_models_over_characters(name: str, n_blocks: int) -> None:
     rng = random.Random(name)

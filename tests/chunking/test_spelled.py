@@ -38,7 +38,7 @@ def loaded(name: str, folder: Path) -> cutline.Encoding:
     return cutline.load(path)
 
 
-@short_or_long("n_texts", 10, 1_500)
+@short_or_long("n_texts", 25, 1_500)
 @pytest.mark.parametrize("name", CONFIGURATIONS)
 def test_chunks_are_those_found_by_counting(name: str, n_texts: int, tmp_path: Path) -> None:
     rng, encoding = random.Random(name), loaded(name, tmp_path)
@@ -52,7 +52,7 @@ def test_chunks_are_those_found_by_counting(name: str, n_texts: int, tmp_path: P
     assert n_quick >= n_spelled / 4
 
 
-@short_or_long("n_texts", 5, 1_000)
+@short_or_long("n_texts", 12, 1_000)
 @pytest.mark.parametrize("name", BY_RUNS)
 def test_chunks_by_runs_are_those_found_by_counting(
     name: str, n_texts: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -30,7 +30,7 @@ def random_text(rng: random.Random, most: int) -> str:
     return "".join(rng.choices(letters, k=rng.randint(0, most)))
 
 
-@short_or_long("n_texts", 50, 300)
+@short_or_long("n_texts", 100, 300)
 @pytest.mark.parametrize(("kind", "name"), CASES)
 def test_ids_and_counts_are_those_of_tokenizers(
     kind: str, name: str, tmp_path: Path, n_texts: int
@@ -84,7 +84,7 @@ def test_words_of_long_texts_are_those_of_tokenizers(name: str, tmp_path: Path) 
             assert encoding.encode_ordinary(text) == expected, ascii(text)
 
 
-@short_or_long("n_texts", 50, 300)
+@short_or_long("n_texts", 100, 300)
 @pytest.mark.parametrize(("kind", "name"), CASES)
 def test_offsets_are_those_of_tokenizers_where_characters_change_alone(
     kind: str, name: str, tmp_path: Path, n_texts: int

@@ -7,6 +7,8 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any, Final
 
+import numpy as np
+
 from cutline.errors import VocabularyError
 from cutline.formats.merges import WRAP_HINT
 from cutline.formats.pieces import Piece, PieceType
@@ -15,7 +17,7 @@ from cutline.formats.unigram_pieces import unigram_spec
 from cutline.normalizing import Step, StripBlanks
 from cutline.spec import TokenizerSpec
 from cutline.words.charsmap import CharsMap
-from cutline.words.models import UNKNOWN_PENALTY
+from cutline.words.models import UNKNOWN_PENALTY, Unigram
 from cutline.words.steps import Collapse
 
 __all__ = ["llama_unigram_spec"]
@@ -83,9 +85,28 @@ def llama_unigram_spec(
     steps: tuple[Step, ...] = () if charsmap is None else (charsmap,)
     if removes_blanks:
         steps = (*steps, StripBlanks(True, True), Collapse(" "))
-    # Where blanks are removed, each word has one before it, the first as well.
-    leads = {"adds_prefix": removes_blanks, "drops_blank": adds_prefix}
-    return unigram_spec(pieces, name, source, steps=steps, **leads, llama_unk=unk_id)
+    return unigram_spec(
+        *(pieces, _model(pieces, unk_id), name, source),
+        found=_FOUND,
+        added=_ADDED,
+        steps=steps,
+        adds_prefix=removes_blanks,  # each word has a blank before it then, the first as well
+        drops_blank=adds_prefix,
+    )
+
+
+def _model(pieces: Sequence[Piece], unk_id: int) -> Unigram:
+    """Return the model: the user's tokens score 0, and no bytes are spelled."""
+    found = [piece for piece in pieces if piece.kind in _FOUND]
+    scores = [0.0 if kind == PieceType.USER_DEFINED else score for _, score, kind in found]
+    lowest = min(piece.score for piece in found if piece.kind == PieceType.NORMAL)
+    # Sums have double precision, not this.
+    unknown = np.float32(lowest) - np.float32(UNKNOWN_PENALTY)
+    return Unigram(
+        np.array(scores, dtype="<f8").tobytes(),
+        unk_id,
+        unk_score=np.array(unknown, dtype="<f8").tobytes(),
+    )
 
 
 def _charsmap(values: Any, pieces: Sequence[Piece], source: str) -> CharsMap | None:

@@ -16,7 +16,7 @@ from cutline.formats.merges import WRAP_HINT, MergeModel
 from cutline.formats.metaspace import character_spec
 from cutline.formats.pieces import Piece, PieceType
 from cutline.formats.token_ids import Texts, TokenIds
-from cutline.formats.unigram_pieces import unigram_spec
+from cutline.formats.unigram_pieces import sentencepiece_unigram
 from cutline.normalizing import Lead, Prepend, Replace, Step, StripBlanks, StripPieces
 from cutline.spec import AddedToken, TokenizerSpec
 from cutline.vocabulary.vocabulary import MAX_TOKEN_COUNT
@@ -70,7 +70,7 @@ def read_sentencepiece(data: bytes, name: str, source: str) -> TokenizerSpec:
     )
     if kind == _UNIGRAM:
         leads = {"adds_prefix": adds_prefix, "drops_blank": drops_blank}
-        return unigram_spec(pieces, name, source, steps=steps, **leads)
+        return sentencepiece_unigram(pieces, name, source, steps=steps, **leads)
     return spec_of_pieces(
         pieces, name, source, steps=steps, drops_blank=drops_blank, merges_pieces=kind == _BPE
     )

@@ -14,7 +14,7 @@ from cutline.words.joining import JoinMetaspace
 from cutline.words.models import UNKNOWN_PENALTY, Unigram
 from cutline.words.splitting import Metaspace
 
-__all__ = ["unigram_spec"]
+__all__ = ["sentencepiece_unigram", "unigram_spec"]
 
 _SYMBOL_SCORE = 0.1
 """What sentencepiece adds for each byte of a piece of the user but one: more than for others."""
@@ -28,10 +28,9 @@ rounded then.
 
 _ADDED = (PieceType.CONTROL, PieceType.UNKNOWN)
 _FOUND = (PieceType.NORMAL, PieceType.USER_DEFINED)
-"""The types of pieces that are found in texts."""
 
 
-def unigram_spec(
+def sentencepiece_unigram(
     pieces: Sequence[Piece],
     name: str,
     source: str,
@@ -39,65 +38,80 @@ def unigram_spec(
     steps: tuple[Step, ...],
     adds_prefix: bool,
     drops_blank: bool,
-    llama_unk: int | None = None,
+) -> TokenizerSpec:
+    """Describe a model as sentencepiece encodes with it; see `unigram_spec`."""
+    found = [piece for piece in pieces if piece.kind in _FOUND]
+    scores = [*map(_score, found)]
+    _check_scores(found, scores, source)
+    falls_back = any(piece.kind == PieceType.BYTE for piece in pieces)
+    model = Unigram(
+        np.array(scores, dtype="<f8").tobytes(), _unknown_id(pieces), falls_back, is_single=True
+    )
+    return unigram_spec(
+        *(pieces, model, name, source),
+        found=_FOUND,
+        added=_ADDED,
+        steps=steps,
+        adds_prefix=adds_prefix,
+        drops_blank=drops_blank,
+    )
+
+
+def unigram_spec(
+    pieces: Sequence[Piece],
+    model: Unigram,
+    name: str,
+    source: str,
+    *,
+    found: Sequence[PieceType],
+    added: Sequence[PieceType],
+    steps: tuple[Step, ...],
+    adds_prefix: bool,
+    drops_blank: bool,
 ) -> TokenizerSpec:
     """Describe a model that chooses the pieces whose scores have the greatest sum.
 
     Args:
         pieces: their ids are their places.
+        model: has the scores of those that are found.
         name: its name.
         source: where it comes from.
+        found: the types of pieces that are found in texts.
+        added: those of added tokens, all special but the user's.
         steps: what normalizes texts.
         adds_prefix: texts get a leading blank.
         drops_blank: decoding drops a blank at the start.
-        llama_unk: the id of unknown characters if llama.cpp encodes: it finds unused pieces, spells
-            no bytes, and looks for the user's before all else. Source: docs/tokenizers.md.
 
     Raises:
         VocabularyError: it cannot be expressed exactly.
     """
     if len({piece.text for piece in pieces}) < len(pieces):
         raise VocabularyError(f"{source} has pieces that occur twice: {WRAP_HINT}")
-    by_llama = llama_unk is not None
-    found_kinds = (*_FOUND, PieceType.UNUSED) if by_llama else _FOUND
-    added_kinds = (*_ADDED, PieceType.USER_DEFINED) if by_llama else _ADDED
-    ids = np.array([n for n, one in enumerate(pieces) if one.kind in found_kinds], dtype=np.int64)
-    found = [pieces[number] for number in ids.tolist()]
-    texts = [piece.text.encode() for piece in found]
-    scores = [_score(piece, by_llama) for piece in found]
-    vocabulary = Vocabulary(
-        b"".join(texts), np.array([*map(len, texts)], dtype=np.int64), ids, is_of_words=True
-    )
-    if not by_llama:
-        _check_scores(found, scores, source)
-    falls_back = any(piece.kind == PieceType.BYTE for piece in pieces)
-    model = Unigram(
-        np.array(scores, dtype="<f8").tobytes(),
-        llama_unk if by_llama else _unknown_id(pieces),
-        falls_back and not by_llama,
-        is_single=not by_llama,
-        unk_score=_unknown_score(found) if by_llama else b"",
-    )
+    ids = np.array([n for n, piece in enumerate(pieces) if piece.kind in found], dtype=np.int64)
+    texts = [pieces[number].text.encode() for number in ids.tolist()]
+    has_bytes = any(piece.kind == PieceType.BYTE for piece in pieces)
     return TokenizerSpec(
         name,
-        vocabulary,
+        Vocabulary(
+            b"".join(texts), np.array([*map(len, texts)], dtype=np.int64), ids, is_of_words=True
+        ),
         None,
         tuple(
             AddedToken(piece.text, number, special=piece.kind != PieceType.USER_DEFINED)
             for number, piece in enumerate(pieces)
-            if piece.kind in added_kinds
+            if piece.kind in added
         ),
         steps,
         unreachable_tokens={
             piece.text.encode(): number
             for number, piece in enumerate(pieces)
-            if piece.kind not in (*found_kinds, *added_kinds)
+            if piece.kind not in (*found, *added)
         },
         model=model,
         splitters=(
             Metaspace("always" if adds_prefix else "never", splits=False, leads_all=adds_prefix),
         ),
-        joiner=JoinMetaspace("never", has_bytes=falls_back, drops_blank=drops_blank),
+        joiner=JoinMetaspace("never", has_bytes=has_bytes, drops_blank=drops_blank),
     )
 
 
@@ -125,16 +139,8 @@ def _check_scores(found: Sequence[Piece], scores: Sequence[float], source: str) 
         )
 
 
-def _score(piece: Piece, by_llama: bool) -> float:
+def _score(piece: Piece) -> float:
     if piece.kind != PieceType.USER_DEFINED:
         return piece.score
-    if by_llama:
-        return 0.0
     # The difference is rounded, not what is subtracted from.
     return float(np.float32(_SYMBOL_SCORE * len(piece.text.encode()) - _SYMBOL_SCORE))
-
-
-def _unknown_score(found: Sequence[Piece]) -> bytes:
-    """Return what llama.cpp adds for an unknown character; sums have double precision, not this."""
-    lowest = min((one.score for one in found if one.kind == PieceType.NORMAL), default=0.0)
-    return np.array(np.float32(lowest) - np.float32(UNKNOWN_PENALTY), dtype="<f8").tobytes()

@@ -26,7 +26,8 @@ from cutline.kernels.words.segments cimport has_late_blank
 from cutline.kernels.words.separators cimport separators_of
 from cutline.kernels.words.stretches cimport encode_stretch, trace_stretch
 from cutline.kernels.words.trie cimport (
-    NODE_BITS, add_token, find_in_trie, free_spellings, free_trie, link_trie, pack_trie, start_spellings,
+    NODE_BITS, add_token, find_in_trie, free_spellings, free_trie, link_trie, pack_trie,
+    start_spellings,
 )
 from cutline.kernels.words.word_state cimport OwnedWordState, WordState
 
@@ -80,7 +81,7 @@ cdef class WordEncoder:
         cdef const double[::1] scores
         cdef const uint32_t[::1] byte_ids
         cdef bytes meta, continuation = options.get("continuation", b"")
-        cdef bint is_cut = False
+        cdef bint is_cut = "scores" not in options
         cdef uint8_t blank = META
         self.raw = raw
         self.plain = plain

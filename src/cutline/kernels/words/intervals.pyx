@@ -10,8 +10,8 @@ from cython cimport auto_pickle
 
 from cutline.kernels.base.late import numpy as np
 
-from cutline.kernels.base.common cimport INTERRUPTED, int64_t, memset
-from cutline.kernels.base.signals cimport Watch, is_interrupted
+from cutline.kernels.base.common cimport INTERRUPTED, int64_t
+from cutline.kernels.base.signals cimport is_interrupted
 from cutline.kernels.words.longest_end cimport LongestEnds
 from cutline.kernels.words.starts cimport fetch_sum
 from cutline.kernels.words.word_state cimport OwnedWordState, WordState
@@ -28,12 +28,16 @@ cdef enum:
 cdef class WordIntervals(LongestEnds):
     """Counts slices of one text, and cuts it. It is made of what `TextStarts` are."""
 
+    cdef void begin(self, WordState* state):
+        """Begin to work on slices, which signals may end."""
+        self.encoder.begin(state, self.char_map, self.held)
+        state.paths.watch.is_on = True
+
     def count(self, Py_ssize_t start, Py_ssize_t end):
         """Count the tokens of a slice; the offsets are right."""
         cdef OwnedWordState owned = self.encoder.take()
         cdef Py_ssize_t count
-        self.encoder.begin(&owned.state, self.char_map, self.held)
-        owned.state.paths.watch.is_on = True
+        self.begin(&owned.state)
         if end - start < NOGIL_CHARS:
             count = self.count_slice(&owned.state, start, end)
         else:
@@ -49,8 +53,7 @@ cdef class WordIntervals(LongestEnds):
         cdef Py_ssize_t row, count = 0, n = spans.shape[0]
         counts = np.zeros(n, dtype=np.int64)
         cdef int64_t[::1] out = counts
-        self.encoder.begin(&owned.state, self.char_map, self.held)
-        owned.state.paths.watch.is_on = True
+        self.begin(&owned.state)
         with nogil:
             for row in range(n + 2 * AHEAD):
                 # Slices lie anywhere: memory is asked for what they need, then more is done.
@@ -78,8 +81,7 @@ cdef class WordIntervals(LongestEnds):
         """The greatest end of a slice from `start`, which is right, with at most n tokens."""
         cdef OwnedWordState owned = self.encoder.take()
         cdef Py_ssize_t end, most = min(n, MOST_TOKENS)
-        self.encoder.begin(&owned.state, self.char_map, self.held)
-        owned.state.paths.watch.is_on = True
+        self.begin(&owned.state)
         with nogil:
             end = self.longest_from(&owned.state, start, most)
         self.encoder.check(end)
@@ -101,22 +103,18 @@ cdef class WordIntervals(LongestEnds):
         cdef OwnedWordState owned = self.encoder.take()
         cdef Py_ssize_t start = 0, end = 0, floor = 0, most = min(n, MOST_TOKENS), count = 0
         cdef Py_ssize_t shared = min(overlap, MOST_TOKENS)
-        cdef Watch watch
-        memset(&watch, 0, sizeof(watch))
-        watch.is_on = True
         rows = array("q")
-        self.encoder.begin(&owned.state, self.char_map, self.held)
-        owned.state.paths.watch.is_on = True
+        self.begin(&owned.state)
         while floor < self.starts.n:
             PyErr_CheckSignals()
             with nogil:
                 if shared > 0:
-                    start = self.farthest_overlap(&owned.state, &watch, start, floor, shared)
+                    start = self.farthest_overlap(&owned.state, start, floor, shared)
                 end = self.longest_from(&owned.state, start, most) if start >= 0 else start
                 while 0 <= end <= floor and start < floor:
                     start += 1
                     end = self.longest_from(&owned.state, start, most)
-                    if is_interrupted(&watch, COST * (floor - start)):
+                    if is_interrupted(&owned.state.paths.watch, COST * (floor - start)):
                         end = INTERRUPTED
                 if end > start:
                     count = self.count_slice(&owned.state, start, end)
@@ -131,7 +129,7 @@ cdef class WordIntervals(LongestEnds):
         return memoryview(rows)
 
     cdef Py_ssize_t farthest_overlap(
-        self, WordState* state, Watch* watch, Py_ssize_t start, Py_ssize_t end, Py_ssize_t most
+        self, WordState* state, Py_ssize_t start, Py_ssize_t end, Py_ssize_t most
     ) noexcept nogil:
         """Step back from a slice's end while the text stepped over fits; or a status."""
         cdef Py_ssize_t at = end, tokens
@@ -142,6 +140,6 @@ cdef class WordIntervals(LongestEnds):
             if tokens > most:
                 break
             at -= 1
-            if is_interrupted(watch, COST * (1 + self.characters_counted(at, end))):
+            if is_interrupted(&state.paths.watch, COST * (1 + self.characters_counted(at, end))):
                 return INTERRUPTED
         return at

@@ -174,7 +174,7 @@ def loaded(data: bytes, folder: Path) -> tuple[cutline.Encoding, Any]:
     return cutline.load(path), package.SentencePieceProcessor(model_proto=data)
 
 
-def written_model(pieces: list[tuple[str, float, int]]) -> bytes:
+def written_model(pieces: list[tuple[str, float, int]], *, removes_blanks: bool = False) -> bytes:
     """A Unigram model of these pieces: texts, scores and types."""
 
     def field(number: int, value: bytes | int | float) -> bytes:
@@ -190,7 +190,8 @@ def written_model(pieces: list[tuple[str, float, int]]) -> bytes:
         field(1, field(1, text.encode()) + field(2, float(score)) + field(3, kind))
         for text, score, kind in [("<unk>", 0, 2), *pieces]
     ]
-    trainer, normalizer = field(3, 1), field(1, b"identity") + field(3, 1) + field(4, 0)
+    trainer, normalizer = field(3, 1), field(1, b"identity") + field(3, 1)
+    normalizer += field(4, int(removes_blanks))
     if any(kind == _BYTE for _, _, kind in pieces):
         trainer += b"\x98\x02\x01"  # field 35, byte_fallback
     return b"".join([*rows, field(2, trainer), field(3, normalizer)])

@@ -27,6 +27,7 @@ KINDS: dict[str, tuple[list[str], str]] = {
     "runs of blanks": ([BLANK * 2, BLANK * 3, f"{BLANK * 2}a"], "  "),
     "a blank after a letter": ([f"a{BLANK}", f"b{BLANK}c"], ""),
     "unknown characters": ([], "qzé😀"),
+    "characters known in words": (["qz", "qza", f"{BLANK}éb", "bq", "zq"], "qzé"),
 }
 
 
@@ -43,16 +44,18 @@ def text_of(rng: random.Random, kind: str, n_words: int) -> str:
     """Words that come again, some longer than what is kept, and some letters of the kind."""
     letters = "abcdef" * 8 + KINDS[kind][1]
     words = ["".join(rng.choices(letters, k=rng.randint(1, 12))) for _ in range(300)]
+    words += [piece.replace(BLANK, "") for piece in KINDS[kind][0]] * 20
+    often = [9.0] * len(words)
     words += ["".join(rng.choices(letters, k=rng.randint(200, 700))) for _ in range(3)]
-    return " ".join(rng.choices(words, [9.0] * 300 + [0.5] * 3, k=n_words))
+    return " ".join(rng.choices(words, [*often, 0.5, 0.5, 0.5], k=n_words))
 
 
 def of_sentencepiece(
-    pieces: Pieces, folder: Path
+    pieces: Pieces, folder: Path, *, removes_blanks: bool = False
 ) -> tuple[cutline.Encoding, Callable[[str], list[int]]]:
     """An encoding with such pieces whose sums are floats, and what encodes with sentencepiece."""
     path = folder / "tokenizer.model"
-    path.write_bytes(written_model(pieces))
+    path.write_bytes(written_model(pieces, removes_blanks=removes_blanks))
     processor: Any = package.SentencePieceProcessor(model_file=str(path))
     return cutline.load(path), processor.encode
 
@@ -170,3 +173,53 @@ def test_scores_over_zero(size: float, tmp_path: Path) -> None:
         higher = [(text, size * len(text) + score % 0.01, kind) for text, score, kind in pieces]
         encoding, encode = of_sentencepiece(higher, tmp_path)
         same(encoding, encode, text_of(rng, "unknown characters", rng.choice((20, 2_000))))
+
+
+def same_slices(
+    rng: random.Random,
+    encoding: cutline.Encoding,
+    encode: Callable[[str], list[int]],
+    text: str,
+) -> None:
+    """Counts of slices, the greatest cuts, and chunks."""
+
+    def count(start: int, end: int) -> int:
+        return len(encode(text[start:end]))
+
+    counter = encoding.intervals(text)
+    spans = [sorted(rng.choices(range(len(text) + 1), k=2)) for _ in range(40)]
+    spans += [[at, min(len(text), at + rng.randint(0, 900))] for at in range(0, len(text), 997)]
+    expected = [count(*span) for span in spans]
+    assert counter.count_many(spans).tolist() == expected
+    assert [counter.count(*span) for span in spans] == expected
+    for n in (1, 2, 9, 60, 250, 900):
+        start = rng.randrange(len(text))
+        end = counter.split_at(start, n)
+        assert count(start, end) <= n
+        ends = {*range(end + 1, min(len(text), end + 30) + 1), *range(end + 1, len(text) + 1, 499)}
+        assert all(count(start, other) > n for other in ends)
+    for n in (48, 300):
+        for chunker in (cutline.TextChunker(encoding, n), cutline.TextChunker(encoding, n, n // 4)):
+            for _ in range(2):
+                for chunk in chunker.chunk(text):
+                    assert chunk.token_count == count(chunk.start_index, chunk.end_index) <= n
+
+
+@short_or_long("n_models", 2, 40)
+@pytest.mark.parametrize("falls_back", [False, True])
+@pytest.mark.parametrize("kind", KINDS)
+def test_slices_and_cuts(kind: str, falls_back: bool, n_models: int, tmp_path: Path) -> None:
+    """In sums of floats and of doubles, with the blanks at a text's ends and without them."""
+    needs_rule_of_sums("unigram")
+    rng = random.Random(f"{kind} {falls_back}, in slices")
+    for _ in range(n_models):
+        pieces = pieces_of(rng, kind) + (BYTES if falls_back else [])
+        text = text_of(rng, kind, rng.choice((150, 1_500)))
+        far = text_of(rng, kind, 20_000)
+        for removes_blanks in (False, True):
+            single = of_sentencepiece(pieces, tmp_path, removes_blanks=removes_blanks)
+            same_slices(rng, *single, text)
+            # Sums begin anew on the way to this cut.
+            end = single[0].intervals(far).split_at(0, 30_000)
+            assert len(single[1](far[:end])) <= 30_000 < len(single[1](far[: end + 1]))
+        same_slices(rng, *of_tokenizers(pieces, tmp_path, falls_back=falls_back), text)

@@ -86,6 +86,8 @@ Which kernel reads what, room by room; a room reads only rooms above it::
       singles         many words + double_array        -> how many tokens each has
       word_state      what one call works with: caches, buffers
       segments        one long word + unigram + caches -> its tokens, from blank to blank
+      segment_prefixes
+                      one long word + segments         -> the tokens of its prefixes
       stretches       text + reader + wordpiece, unigram, segments + caches
                                                        -> ids, counts, spans
       run_counts      text + runs + singles, stretches -> its count

@@ -1,5 +1,6 @@
 """The longest slices of a text within a budget, for what cuts it."""
 
+from cutline.kernels.base.common cimport uint8_t
 from cutline.kernels.words.slice_counts cimport SliceCounts, SliceHead
 from cutline.kernels.words.word_state cimport WordState
 
@@ -34,6 +35,9 @@ cdef class LongestEnds(SliceCounts):
     cdef Py_ssize_t try_ends(
         self, WordState* state, Py_ssize_t word, Py_ssize_t before, Py_ssize_t n,
         bint inside, Py_ssize_t* best
+    ) noexcept nogil
+    cdef Py_ssize_t count_ends(
+        self, WordState* state, const uint8_t* word, Py_ssize_t length, Py_ssize_t most, bint inside
     ) noexcept nogil
     cdef void try_blank(
         self, WordState* state, Py_ssize_t word, Py_ssize_t before, Py_ssize_t n, Py_ssize_t* best

@@ -10,11 +10,13 @@ from cutline.kernels.base.characters cimport char_at
 from cutline.kernels.base.common cimport (
     INTERRUPTED, NO_MEMORY, NOT_FOUND, UNKNOWN, grow, is_continuation, uint8_t, uint32_t,
 )
+from cutline.kernels.encode.caches cimport STORED_BYTES
 from cutline.kernels.words.char_map cimport WHITE
 from cutline.kernels.words.model cimport UNIGRAM, WordModel
 from cutline.kernels.words.reader cimport (
     ONLY_WHITE, TOO_LONG, WORD_SLOTS, Reader, ends_cut_off, read_words, start_inside, start_reading,
 )
+from cutline.kernels.words.segment_prefixes cimport count_segment_prefixes
 from cutline.kernels.words.slice_counts cimport SliceCounts, SliceHead
 from cutline.kernels.words.starts cimport (
     end_before, is_joint, last_rank, next_start, rank_of, start_of_rank,
@@ -140,7 +142,7 @@ cdef class LongestEnds(SliceCounts):
             if outcome == 1:
                 best = start
                 outcome = self.try_ends(state, 0, 0, n, False, &best)
-                if outcome == NO_MEMORY:
+                if outcome == NO_MEMORY or outcome == INTERRUPTED:
                     return outcome
                 if self.is_settled(state, n):
                     self.keep_prefixes(state, start, start + width)
@@ -159,11 +161,14 @@ cdef class LongestEnds(SliceCounts):
         """Keep the counts of text[start:k], which is one word, that try_ends has found."""
         cdef Prefixes* kept = &state.prefixes
         cdef const Py_ssize_t* origins = state.reader.origins + state.words.starts[0]
-        cdef Py_ssize_t at, tokens = 0, place = start, length = state.words.lengths[0]
+        cdef Py_ssize_t at, tokens = 0, place = start, length = kept.counted
+        cdef bint is_part = length < state.words.lengths[0]
         kept.start = NOT_FOUND
+        if is_part:
+            end = origins[length]
         if not grow(<void**> &kept.counts, &kept.slots, end - start + 1, sizeof(Py_ssize_t)):
             return      # they are counted, then
-        for at in range(length):
+        for at in range(length + is_part):
             if at > 0 and origins[at] == origins[at - 1]:
                 continue
             if at > 0:
@@ -186,6 +191,8 @@ cdef class LongestEnds(SliceCounts):
         cdef Py_ssize_t length = state.words.lengths[0], at
         cdef const uint8_t* data = state.reader.buffer + state.words.starts[0]
         cdef const WordModel* model = &self.encoder.model
+        if state.prefixes.counted < length:
+            return True     # see count_segment_prefixes
         if length <= model.longest:
             return False
         for at in range(length - model.longest, length + 1):
@@ -281,11 +288,9 @@ cdef class LongestEnds(SliceCounts):
         A cut lies before the character that the next byte comes from, so that characters without
         bytes stay with what is before them.
         """
-        cdef const WordModel* model = &self.encoder.model
-        cdef Py_ssize_t length = state.words.lengths[word], at, kept
+        cdef Py_ssize_t length = state.words.lengths[word], at, kept, counted
         cdef const uint8_t* data = state.reader.buffer + state.words.starts[word]
         cdef const Py_ssize_t* origins = state.reader.origins + state.words.starts[word]
-        cdef Py_ssize_t* counts
         if not state.words.begins_inside[word]:
             best[0] = max(best[0], state.words.firsts[word])
         if state.reader.strips_end and state.words.begins_blank[word]:
@@ -295,23 +300,40 @@ cdef class LongestEnds(SliceCounts):
             return UNKNOWN if before < n else before + 1
         if not grow(<void**> &state.spans, &state.span_slots, length + 1, sizeof(Py_ssize_t)):
             return NO_MEMORY
-        counts = state.spans
-        if model.kind == UNIGRAM:
-            if count_prefixes(
-                model, &state.paths, data, length, counts, inside, self.longest_word
-            ) < 0:
-                return NO_MEMORY
-            if inside and not state.paths.is_sure:
-                return UNKNOWN
-        else:
-            count_matches(model, data, length, counts)
-        for at in range(1, length):
+        counted = self.count_ends(state, data, length, n - before, inside)
+        if counted < 0:
+            return counted
+        state.prefixes.counted = counted
+        for at in range(counted if counted < length else length - 1, 0, -1):
             if origins[at] == origins[at - 1]:
                 continue
             kept = at - ends_cut_off(&state.reader, state.words.starts[word] + at)
-            if before + counts[kept] <= n:
+            if before + state.spans[kept] <= n:
                 best[0] = max(best[0], origins[at])
-        return before + counts[length]
+                break
+        return before + state.spans[counted]
+
+    cdef Py_ssize_t count_ends(
+        self, WordState* state, const uint8_t* word, Py_ssize_t length, Py_ssize_t most, bint inside
+    ) noexcept nogil:
+        """Count the prefixes of a word, into `spans`. Returns how many bytes of it, or a status.
+
+        All longer ones have more than `most` tokens. UNKNOWN: the word goes on with one whose score
+        decides.
+        """
+        cdef const WordModel* model = &self.encoder.model
+        cdef Py_ssize_t status
+        if model.kind != UNIGRAM:
+            count_matches(model, word, length, state.spans)
+            return length
+        if model.has_segments and length > STORED_BYTES and not inside:
+            return count_segment_prefixes(model, state, word, length, most, state.spans)
+        status = count_prefixes(
+            model, &state.paths, word, length, state.spans, inside, self.longest_word
+        )
+        if status < 0:
+            return status
+        return UNKNOWN if inside and not state.paths.is_sure else length
 
     cdef void try_blank(
         self, WordState* state, Py_ssize_t word, Py_ssize_t before, Py_ssize_t n, Py_ssize_t* best

@@ -7,6 +7,7 @@ from cutline.kernels.base.characters cimport Characters
 from cutline.kernels.base.common cimport uint8_t
 from cutline.kernels.base.signals cimport Watch
 from cutline.kernels.words.char_map cimport CharBlock
+from cutline.kernels.words.images cimport META
 
 cdef enum:
     WORDS = 128             # of a batch, and those of as many more characters, or of a marked one
@@ -63,5 +64,14 @@ cdef void start_inside(
 ) noexcept nogil
 cdef bint reserve(Reader* reader, Py_ssize_t more) noexcept nogil
 cdef Py_ssize_t read_words(Reader* reader, Words* words) noexcept nogil
-cdef bint ends_cut_off(const Reader* reader, Py_ssize_t at) noexcept nogil
+cdef bint ends_removed(const Reader* reader, Py_ssize_t at) noexcept nogil
+
 cdef void free_reader(Reader* reader) noexcept nogil
+
+
+cdef inline bint ends_cut_off(const Reader* reader, Py_ssize_t at) noexcept nogil:
+    """Whether the byte before one in the buffer is a blank that is cut off where a text ends so."""
+    return (
+        reader.strips_end and reader.joins and reader.buffer[at - 1] == META
+        and ends_removed(reader, at)
+    )

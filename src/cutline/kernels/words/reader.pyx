@@ -365,16 +365,11 @@ cdef inline void go_on(
     reader.at += 1
 
 
-cdef bint ends_cut_off(const Reader* reader, Py_ssize_t at) noexcept nogil:
-    """Whether the byte before one in the buffer is a blank that is cut off where a text ends so."""
-    cdef uint32_t code_point
-    cdef const CharBlock* block
-    cdef const Image* image
-    if not (reader.strips_end and reader.joins and reader.buffer[at - 1] == META):
-        return False
-    code_point = char_at(&reader.text, reader.origins[at - 1])
-    block = reader.blocks[code_point >> 8]
-    image = &block.images[code_point & 0xFF]
+cdef bint ends_removed(const Reader* reader, Py_ssize_t at) noexcept nogil:
+    """Whether the blank before a byte in the buffer is removed where a text ends there."""
+    cdef uint32_t code_point = char_at(&reader.text, reader.origins[at - 1])
+    cdef const CharBlock* block = reader.blocks[code_point >> 8]
+    cdef const Image* image = &block.images[code_point & 0xFF]
     return image.n > 1 and block.images_bytes[image.offset + image.n - 2] == BLANK
 
 

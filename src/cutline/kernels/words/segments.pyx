@@ -10,34 +10,30 @@ Guarded by tests/words/test_segments.py.
 """
 
 from libc.math cimport fabs
+from libc.stdlib cimport free
 
 from cutline.kernels.base.common cimport (
     INTERRUPTED, NO_MEMORY, UNKNOWN, characters_in, grow, hash_key, hash_long, padded_key, prefetch,
-    same_bytes, scramble, uint64_t, SHORT_PIECE,
+    same_bytes, scramble, SHORT_PIECE,
 )
 from cutline.kernels.base.signals cimport is_interrupted
-from cutline.kernels.encode.caches cimport STORED_BYTES, index_slot, store_record, stored_record
+from cutline.kernels.encode.caches cimport index_slot, store_record, stored_record
 from cutline.kernels.words.images cimport META
-from cutline.kernels.words.unigram cimport MOST_SUM, best_path, count_path, sure_path
+from cutline.kernels.words.unigram cimport (
+    MOST_SUM, add_joint, best_path, count_path, sure_path, sure_prefixes,
+)
 
 cdef extern from "string.h":
     void* memchr(const void* text, int byte, size_t n) noexcept nogil
 
 cdef enum:
-    AT_ONCE = 64            # segments
-    RECORD_HEAD = 2         # numbers before what its path has
+    LONG_SEGMENT = 64       # bytes: longer ones get joints inside
     SEGMENT = 1 << 27       # in the code of a record, beside how many bytes it has: no word is so long
 
 # Bytes of a word: in a longer one, rounding moves sums by more.
 cdef Py_ssize_t MOST_BYTES = <Py_ssize_t> 1 << 32
 # The most that rounding moves a sum of up to MOST_SUM in single precision.
 cdef double HALF_BIT = 1 / 256.
-
-cdef struct Segment:
-    const uint8_t* text
-    Py_ssize_t n
-    uint64_t hashed
-
 
 cdef bint has_late_blank(const uint8_t* token, Py_ssize_t n) noexcept nogil:
     """Whether a token has a blank after another character."""
@@ -58,7 +54,7 @@ cdef Py_ssize_t encode_segments(
     Args:
         out: gets their ids, and has room for four for each byte; NULL: they are only counted.
     """
-    cdef Segment segments[AT_ONCE]
+    cdef Segment segments[SEGMENTS_AT_ONCE]
     cdef Segment* segment
     cdef Py_ssize_t at = 0, before, count, total = 0, n_segments, number
     cdef double score = 0
@@ -68,7 +64,7 @@ cdef Py_ssize_t encode_segments(
         for number in range(n_segments):
             segment = &segments[number]
             count = 0
-            if n < MOST_BYTES and may_be_kept(model, segment, score):
+            if may_be_kept(model, segment, n, score):
                 count = add_known(model, state, segment, &score, out)
             if count == 0:
                 count = add_exactly(model, state, segment, &score, out)
@@ -81,13 +77,88 @@ cdef Py_ssize_t encode_segments(
     return total
 
 
-cdef inline Py_ssize_t find_segments(
+cdef Py_ssize_t join_segments(
+    const WordModel* model, WordState* state, const uint8_t* word, Py_ssize_t n, Joints* joints,
+    Py_ssize_t before
+) noexcept nogil:
+    """Count the tokens of a word that has segments; or a status. What joints are is told in `Joints`.
+
+    UNKNOWN: those of a segment could depend on the sum before it.
+
+    Args:
+        joints: emptied, and filled with the starts of segments but the first, and with the joints
+            inside long ones.
+        before: bytes that the word may have before it.
+    """
+    cdef Joints inside
+    cdef Py_ssize_t count
+    inside.items = NULL
+    inside.slots = inside.count = joints.count = 0
+    count = join_with(model, state, word, n, joints, &inside, before)
+    free(inside.items)
+    return count
+
+
+cdef Py_ssize_t join_with(
+    const WordModel* model, WordState* state, const uint8_t* word, Py_ssize_t n, Joints* joints,
+    Joints* inside, Py_ssize_t before
+) noexcept nogil:
+    """The same, with room for the joints of a segment."""
+    cdef Segment segments[SEGMENTS_AT_ONCE]
+    cdef const Segment* segment
+    cdef Py_ssize_t at = 0, start, count, total = 0, n_segments, number, joint, begun
+    while at < n:
+        begun = at
+        n_segments = find_segments(state, word, &at, n, segments)
+        for number in range(n_segments):
+            segment = &segments[number]
+            start = segment.text - word
+            if start > 0 and not add_joint(joints, start, total):
+                return NO_MEMORY
+            inside.count = 0
+            count = join_segment(model, state, segment, n + before, inside)
+            if count < 0:
+                return count
+            for joint in range(inside.count):
+                if not add_joint(
+                    joints, start + inside.items[joint].at, total + inside.items[joint].tokens
+                ):
+                    return NO_MEMORY
+            total += count
+        if is_interrupted(&state.paths.watch, at - begun):
+            return INTERRUPTED
+    return total
+
+
+cdef inline Py_ssize_t join_segment(
+    const WordModel* model, WordState* state, const Segment* segment, Py_ssize_t longest,
+    Joints* joints
+) noexcept nogil:
+    """Count the tokens of a segment of a word of so many bytes; see `join_segments`."""
+    cdef uint32_t found[RECORD_SLOTS]
+    cdef const uint32_t* record = found
+    cdef Py_ssize_t count
+    cdef double score = 0
+    if segment.n <= LONG_SEGMENT and may_be_kept(model, segment, longest, score):
+        count = known_parts(model, state, segment, found, &record)
+        if count != 0:
+            return count if count < 0 else record[0]
+    if not grow(<void**> &state.out, &state.out_slots, 4 * segment.n + 4, sizeof(uint32_t)):
+        return NO_MEMORY
+    count = best_path(
+        model, &state.paths, segment.text, segment.n, &score, state.out, NULL, joints, True,
+        longest - segment.n,
+    )
+    return count if count < 0 or state.paths.is_sure else UNKNOWN
+
+
+cdef Py_ssize_t find_segments(
     WordState* state, const uint8_t* word, Py_ssize_t* at, Py_ssize_t n, Segment* segments
 ) noexcept nogil:
     """Find the next segments, and fetch what may be kept of them. Returns how many."""
     cdef Py_ssize_t count = 0, number
     cdef Segment* segment
-    while at[0] < n and count < AT_ONCE:
+    while at[0] < n and count < SEGMENTS_AT_ONCE:
         segment = &segments[count]
         segment.text = word + at[0]
         at[0] = end_of(word, at[0], n)
@@ -121,14 +192,14 @@ cdef inline Py_ssize_t end_of(const uint8_t* word, Py_ssize_t start, Py_ssize_t 
     return n
 
 
-cdef inline bint may_be_kept(
-    const WordModel* model, const Segment* segment, double score
+cdef bint may_be_kept(
+    const WordModel* model, const Segment* segment, Py_ssize_t n, double score
 ) noexcept nogil:
-    """Whether sums in a segment stay among those for which its tokens are known.
+    """Whether sums in a segment of a word of n bytes stay among those for which its tokens are known.
 
     In single precision they begin anew beyond MOST_SUM.
     """
-    return segment.n <= STORED_BYTES and (
+    return n < MOST_BYTES and segment.n <= STORED_BYTES and (
         not model.is_single or fabs(score) + segment.n * model.most_score < MOST_SUM
     )
 
@@ -140,34 +211,51 @@ cdef inline Py_ssize_t add_known(
 
     0: they depend on it; or their ids are asked for, and some may be unknown.
     """
+    cdef uint32_t found[RECORD_SLOTS]
+    cdef const uint32_t* record = found
+    cdef Py_ssize_t part, n_parts = known_parts(model, state, segment, found, &record)
+    if n_parts <= 0 or (out != NULL and record[1] & SOME_UNKNOWN):
+        return min(n_parts, 0)
+    if out != NULL:
+        for part in range(n_parts):
+            out[part] = model.ids[record[RECORD_HEAD + part] - 1]
+    add_scores(model, record + RECORD_HEAD, n_parts, score)
+    return record[0]
+
+
+cdef Py_ssize_t known_parts(
+    const WordModel* model, WordState* state, const Segment* segment, uint32_t* found,
+    const uint32_t** record
+) noexcept nogil:
+    """Look a segment up, or find its path and keep it. Returns how many parts it has; or a status.
+
+    0: the path depends on the sum. See `keep` for the record.
+
+    Args:
+        found: has room for a new record.
+    """
     # It is looked up again, for what was kept since it was fetched may lie there.
-    cdef const uint32_t* record = stored_record(&state.store, segment.hashed)
-    cdef uint32_t found[RECORD_HEAD + STORED_BYTES]
-    cdef const uint32_t* kept = found
-    cdef Py_ssize_t count, part
-    cdef double sum = score[0]
-    if record != NULL and record[0] == (SEGMENT | <uint32_t> segment.n) and same_bytes(
-        <const uint8_t*> (record + 2 + record[1]), segment.text, segment.n
+    cdef const uint32_t* kept = stored_record(&state.store, segment.hashed)
+    if kept != NULL and kept[0] == (SEGMENT | <uint32_t> segment.n) and same_bytes(
+        <const uint8_t*> (kept + 2 + kept[1]), segment.text, segment.n
     ):
-        kept, count = record + 2, record[1] - RECORD_HEAD
-    else:
-        count = keep(model, state, segment, found)
-        if count < 0:
-            return count
-    if out != NULL and kept[1]:
-        return 0
-    for part in range(RECORD_HEAD, RECORD_HEAD + count):
-        sum += score_of(model, kept[part])
+        record[0] = kept + 2
+        return record[0][1] >> FLAG_BITS
+    record[0] = found
+    return keep(model, state, segment, found)
+
+
+cdef void add_scores(
+    const WordModel* model, const uint32_t* parts, Py_ssize_t n, double* score
+) noexcept nogil:
+    """Add the scores of what a path has to a sum, one by one."""
+    cdef double sum = score[0]
+    cdef Py_ssize_t part
+    for part in range(n):
+        sum += model.trie.ends[parts[part]].score if parts[part] != 0 else model.unk_score
         if model.is_single:
             sum = <double> <float> sum
-        if out != NULL:
-            out[part - RECORD_HEAD] = model.ids[kept[part] - 1]
     score[0] = sum
-    return kept[0]
-
-
-cdef inline double score_of(const WordModel* model, uint32_t token) noexcept nogil:
-    return model.trie.ends[token].score if token != 0 else model.unk_score
 
 
 cdef Py_ssize_t keep(
@@ -178,32 +266,40 @@ cdef Py_ssize_t keep(
     Returns how many parts its path has; 0: there is no such. Or a status.
 
     Args:
-        record: gets how many tokens it has, whether some are unknown, and what the path has.
+        record: gets how many tokens it has; how many parts, and flags; the parts; then in a byte for
+            each of its bytes how many tokens it has up to there, if that does not depend on the sum.
     """
-    cdef Py_ssize_t n = segment.n, count, part
+    cdef Py_ssize_t n = segment.n, n_parts, part, count, more = 0
     cdef double most = HALF_BIT if model.is_single else model.rounding * MOST_BYTES
     # Both sums move, with each token; a path has no more tokens than characters.
     cdef double risk = 2 * (characters_in(segment.text, n, n) + 2) * most, score = 0
     cdef uint32_t* parts = record + RECORD_HEAD
     cdef uint32_t ids[4 * STORED_BYTES + 4]
-    record[1] = 0
-    count = sure_path(model, &state.paths, segment.text, n, risk, parts)
-    if count < 0:
-        return count
-    record[0] = <uint32_t> count
-    for part in range(count):
-        record[1] |= parts[part] == 0 or parts[part] == model.unk_token
-    if record[1]:
+    cdef uint32_t flags = 0
+    n_parts = count = sure_path(model, &state.paths, segment.text, n, risk, parts)
+    if n_parts < 0:
+        return n_parts
+    if n_parts > 0 and sure_prefixes(
+        &state.paths, segment.text, n, risk, <uint8_t*> (parts + n_parts)
+    ):
+        flags = SURE_PREFIXES
+        more = (n + 3) >> 2
+    for part in range(n_parts):
+        if parts[part] == 0 or parts[part] == model.unk_token:
+            flags = SOME_UNKNOWN
+            more = 0
+    if flags & SOME_UNKNOWN:
         # Not into state.out, which has the ids of words before this one.
-        part = add_exactly(model, state, segment, &score, ids)
-        if part < 0:
-            return part
-        record[0] = <uint32_t> part
+        count = add_exactly(model, state, segment, &score, ids)
+        if count < 0:
+            return count
+    record[0] = <uint32_t> count
+    record[1] = <uint32_t> n_parts << FLAG_BITS | flags
     store_record(
         &state.store, segment.hashed, SEGMENT | <uint32_t> n, segment.text, n, record,
-        RECORD_HEAD + count,
+        RECORD_HEAD + n_parts + more,
     )
-    return count
+    return n_parts
 
 
 cdef Py_ssize_t add_exactly(

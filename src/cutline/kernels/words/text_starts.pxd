@@ -1,7 +1,7 @@
 """The starts of a text, for what counts slices with them."""
 
 from cutline.kernels.base.characters cimport Characters
-from cutline.kernels.base.common cimport int64_t, uint64_t
+from cutline.kernels.base.common cimport int64_t, uint8_t, uint64_t
 from cutline.kernels.words.char_map cimport CharMap
 from cutline.kernels.words.encoder cimport WordEncoder
 from cutline.kernels.words.starts cimport Starts
@@ -56,6 +56,9 @@ cdef class TextStarts:
     cdef bint add_gap(self, Py_ssize_t start, Py_ssize_t end, int64_t tokens) noexcept nogil
     cdef Py_ssize_t add_joints(
         self, WordState* state, Py_ssize_t word, int64_t before, Joints* joints
+    ) noexcept nogil
+    cdef Py_ssize_t join(
+        self, WordState* state, const uint8_t* word, Py_ssize_t n, Joints* joints
     ) noexcept nogil
     cdef bint has_entangled(self, Py_ssize_t start, Py_ssize_t end) noexcept nogil
     cdef bint begins_entangled(self, Py_ssize_t place, Py_ssize_t end) noexcept nogil

@@ -16,14 +16,16 @@ from cutline.kernels.base.common cimport (
     unlikely,
 )
 from cutline.kernels.base.signals cimport is_interrupted
+from cutline.kernels.encode.caches cimport STORED_BYTES
 from cutline.kernels.encode.runs cimport Runs, Separators, find_runs
 from cutline.kernels.words.char_map cimport PAIR, is_changed
 from cutline.kernels.words.encoder cimport WordEncoder
-from cutline.kernels.words.model cimport UNIGRAM
+from cutline.kernels.words.model cimport UNIGRAM, WordModel
 from cutline.kernels.words.reader cimport (
     FIRSTS, PLACES, WORD_SLOTS, Words, ends_cut_off, read_words, start_reading,
 )
 from cutline.kernels.words.run_counts cimport count_changed, count_closed_runs, count_new_runs
+from cutline.kernels.words.segments cimport encode_segments, join_segments
 from cutline.kernels.words.separators cimport closed_run, ends_closed, ends_word, is_separator
 from cutline.kernels.words.starts cimport (
     Starts, add_ready_start, add_start, begins_entangled, has_entangled, have_room,
@@ -470,19 +472,7 @@ cdef class TextStarts:
         cdef const uint8_t* data = state.reader.buffer + state.words.starts[word]
         cdef const Py_ssize_t* origins = state.reader.origins + state.words.starts[word]
         cdef Py_ssize_t n = state.words.lengths[word], at, place, count
-        cdef double score = 0
-        if not grow(<void**> &state.out, &state.out_slots, 4 * n + 4, sizeof(uint32_t)):
-            return NO_MEMORY
-        if self.encoder.model.is_single and n > MOST_SINGLE:
-            joints.count = 0
-            return best_path(
-                &self.encoder.model, &state.paths, data, n, &score, state.out, NULL, NULL, False, 0
-            )
-        count = best_path(
-            &self.encoder.model, &state.paths, data, n, &score, state.out, NULL, joints, True,
-            self.before,
-        )
-        self.longest_word = max(self.longest_word, n)
+        count = self.join(state, data, n, joints)
         if count < 0:
             return count
         for at in range(joints.count):
@@ -495,6 +485,30 @@ cdef class TextStarts:
             ):
                 return NO_MEMORY
         return count
+
+    cdef Py_ssize_t join(
+        self, WordState* state, const uint8_t* word, Py_ssize_t n, Joints* joints
+    ) noexcept nogil:
+        """Find the joints of a long word. Returns its tokens, NO_MEMORY or INTERRUPTED."""
+        cdef const WordModel* model = &self.encoder.model
+        cdef Py_ssize_t count = UNKNOWN
+        cdef double score = 0
+        cdef bint is_rounded = model.is_single and n > MOST_SINGLE
+        joints.count = 0
+        if model.has_segments and is_rounded:
+            return encode_segments(model, state, word, n, NULL)
+        if not is_rounded:
+            self.longest_word = max(self.longest_word, n)
+        if model.has_segments and n > STORED_BYTES and not model.is_single:
+            count = join_segments(model, state, word, n, joints, self.before)
+        if count != UNKNOWN:
+            return count
+        if not grow(<void**> &state.out, &state.out_slots, 4 * n + 4, sizeof(uint32_t)):
+            return NO_MEMORY
+        return best_path(
+            model, &state.paths, word, n, &score, state.out, NULL, NULL if is_rounded else joints,
+            not is_rounded, self.before,
+        )
 
     cdef bint has_entangled(self, Py_ssize_t start, Py_ssize_t end) noexcept nogil:
         """Whether a slice has entangled characters, or some of a part that is counted as a whole."""

@@ -16,6 +16,7 @@ cdef extern from *:
     """
     const double MOST_SUM "CUTLINE_MOST_SUM"    # so far from 0 sentencepiece begins sums anew
 
+cdef bint add_joint(Joints* joints, Py_ssize_t at, Py_ssize_t tokens) noexcept nogil
 cdef Py_ssize_t best_path(
     const WordModel* model, Paths* paths, const uint8_t* word, Py_ssize_t n,
     double* score, uint32_t* out, Py_ssize_t* spans, Joints* joints, bint compares,
@@ -27,6 +28,9 @@ cdef Py_ssize_t count_path(
 cdef Py_ssize_t sure_path(
     const WordModel* model, Paths* paths, const uint8_t* word, Py_ssize_t n, double risk,
     uint32_t* tokens
+) noexcept nogil
+cdef bint sure_prefixes(
+    const Paths* paths, const uint8_t* word, Py_ssize_t n, double risk, uint8_t* counts
 ) noexcept nogil
 cdef Py_ssize_t count_prefixes(
     const WordModel* model, Paths* paths, const uint8_t* word, Py_ssize_t n, Py_ssize_t* counts,

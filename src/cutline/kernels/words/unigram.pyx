@@ -401,6 +401,25 @@ cdef Py_ssize_t sure_path(
     return count
 
 
+cdef bint sure_prefixes(
+    const Paths* paths, const uint8_t* word, Py_ssize_t n, double risk, uint8_t* counts
+) noexcept nogil:
+    """Count the tokens of each prefix of a word of at most 255 bytes, whose sure path was found.
+
+    False: some depend on the sum before the word, or have unknown characters.
+    """
+    cdef Py_ssize_t place
+    cdef const Path* to
+    for place in range(1, n + 1):
+        to = &paths.to[place]
+        if place < n and is_continuation(word[place]):
+            continue
+        if not to.margin > risk or to.n_tokens & HAS_UNKNOWN:
+            return False
+        counts[place - 1] = <uint8_t> to.n_tokens
+    return True
+
+
 cdef inline void turn_around(Paths* paths, Py_ssize_t end) noexcept nogil:
     """Let each place of the best path to `end` lead to the next one, instead of the one before."""
     cdef Py_ssize_t place = end, after = end, start
@@ -412,7 +431,8 @@ cdef inline void turn_around(Paths* paths, Py_ssize_t end) noexcept nogil:
     paths.to[0].start = after
 
 
-cdef inline bint add_joint(Joints* joints, Py_ssize_t at, Py_ssize_t tokens) noexcept nogil:
+cdef bint add_joint(Joints* joints, Py_ssize_t at, Py_ssize_t tokens) noexcept nogil:
+    """Add a joint after all others. False: no memory."""
     if not grow(<void**> &joints.items, &joints.slots, joints.count + 1, sizeof(Joint)):
         return False
     joints.items[joints.count].at = at

@@ -21,6 +21,7 @@ cdef struct Prefixes:
     Py_ssize_t slots
     Py_ssize_t n, longest       # the greatest end of one with at most n tokens
     Py_ssize_t width            # characters that told this of the last ones
+    Py_ssize_t counted          # bytes of the word that was looked into last
 
 # What one call works with: caches, buffers.
 cdef struct WordState:

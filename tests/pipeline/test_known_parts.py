@@ -18,7 +18,7 @@ from cutline.chunking.chunk_finder import ChunkFinder
 from cutline.kernels.breaks.point_breaks import PointSums
 from cutline.kernels.encode.known_parts import KnownParts
 from cutline.pipeline import new_parts
-from cutline.pipeline.few_counter import AddedCounter, KnownCounter
+from cutline.pipeline.known_counter import AddedCounter, KnownCounter
 from cutline.pipeline.slice_counter import SliceCounter
 from tests.conftest import short_or_long
 from tests.kernels.encoders import packaged

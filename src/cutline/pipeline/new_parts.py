@@ -1,6 +1,6 @@
-"""Counts the parts of a text that were not met before, side by side in a text that has each once."""
+"""Counts the parts of a text that were not met before, side by side in one that has each once."""
 
-from collections.abc import Iterator
+from itertools import compress
 from operator import itemgetter
 
 import numpy as np
@@ -15,10 +15,13 @@ from cutline.text_encoder import TextEncoder
 
 __all__ = ["count_new_parts", "count_side_by_side", "tokens_before"]
 
-_FEW = 4  # parts: they are counted one by one
-_SEPARATORS = " ", "\n", ".", "a", "0"
+_FEW = 8  # parts: they are counted one by one
+_ALONE = 64  # characters of a long text that are encoded in the time that one part takes
+_SEPARATORS = "\n", "0", ".", " ", "a"
 """One of them has a safe split point before and after it beside most characters."""
-_MOST = 1 << 18  # characters that are encoded at once: each takes some hundred bytes meanwhile
+_AT_ONCE = (
+    1 << 12
+)  # parts that are encoded together: a character takes some hundred bytes meanwhile
 
 
 def tokens_before(
@@ -50,20 +53,23 @@ def count_new_parts(
         encoding: counts the changed text.
         known: keeps the tokens of parts.
         text: without surrogates.
-        spans: of the parts, int64, shape (n, 2); each begins at a safe split point, or as if it did,
-            and has 1 to LONGEST_KNOWN characters.
-        most: characters.
+        spans: of the parts, int64, shape (n, 2). Each begins at a safe split point, or as if it
+            did, and has 1 to LONGEST_KNOWN characters.
+        most: characters that are encoded instead.
 
     Returns:
-        int64: the tokens of each. None: those that differ have more characters than `most`.
+        int64: the tokens of each. None: that takes as long as it does to encode `most`.
     """
     firsts, numbers = map(np.asarray, distinct_parts(text, spans))
     apart = spans[firsts]
-    if most is not None and np.diff(apart).sum() > most:
+    if most is not None and (apart[:, 1] - apart[:, 0]).sum() > most:
         return None
     tokens = count_side_by_side(pipeline, encoding, text, apart)
     alone = np.flatnonzero(tokens < 0)
-    tokens[alone] = known.count(apart[alone], leads=False)
+    if most is not None and len(alone) * _ALONE > most:
+        return None
+    if len(alone):
+        tokens[alone] = known.count(apart[alone], leads=False)
     known.keep(apart, tokens)
     counted: NDArray[np.int64] = tokens[numbers]
     return counted
@@ -80,37 +86,49 @@ def count_side_by_side(
     tokens = np.full(len(spans), -1, dtype=np.int64)
     if len(spans) <= _FEW:
         return tokens
-    parts = [text[start:end] for start, end in spans.tolist()]
+    starts, ends = spans.T.tolist()
+    parts = list(map(text.__getitem__, map(slice, starts, ends)))
     left = np.arange(len(parts))
     for separator in _SEPARATORS:
-        fits = _may_be_between(pipeline.safe_points, [parts[at] for at in left], separator)
-        for some in _batches(left[fits], spans):
-            joined = separator.join(["", *[parts[at] for at in some], ""])
-            lengths = spans[some, 1] - spans[some, 0]
-            ends = np.cumsum(lengths + 1)
-            places = np.stack([ends - lengths, ends], axis=1)
-            before = tokens_before(pipeline, encoding, joined, places.reshape(-1)).reshape(-1, 2)
-            tokens[some] = before[:, 1] - before[:, 0]
+        fits = _stand_beside(pipeline.safe_points, parts, separator)
+        if fits is None:
+            continue
+        fitting = left[fits]
+        for at in range(0, len(fitting), _AT_ONCE):
+            some = fitting[at : at + _AT_ONCE]
+            tokens[some] = _count_separated(pipeline, encoding, text, spans[some], separator)
         left = left[~fits]
         if len(left) <= _FEW:
             break
+        parts = [*compress(parts, ~fits)]
     return tokens
 
 
-def _may_be_between(
+def _stand_beside(
     safe_points: SafePoints, parts: list[str], separator: str
-) -> NDArray[np.bool_]:
-    """Return whether each part has a safe split point between it and a separator on both sides."""
+) -> NDArray[np.bool_] | None:
+    """Tell which parts have a safe split point between them and a separator on both sides.
+
+    None: none has.
+    """
     first, last, is_between = itemgetter(0), itemgetter(-1), safe_points.is_between
     firsts = {one for one in {*map(first, parts)} if is_between(separator, one)}
-    lasts = {one for one in {*map(last, parts)} if is_between(one, separator)}
+    lasts = {one for one in {*map(last, parts)} if is_between(one, separator)} if firsts else ()
+    if not lasts:
+        return None
     fits = (part[0] in firsts and part[-1] in lasts for part in parts)
     return np.fromiter(fits, np.bool_, len(parts))
 
 
-def _batches(numbers: NDArray[np.int64], spans: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
-    """Yield numbers of parts, of some that have about `_MOST` characters at a time."""
-    ends = np.cumsum(spans[numbers, 1] - spans[numbers, 0])
-    last = int(ends[-1]) if len(ends) else 0
-    edges = np.searchsorted(ends, np.arange(_MOST, last, _MOST))
-    yield from (batch for batch in np.split(numbers, edges) if len(batch))
+def _count_separated(
+    pipeline: Pipeline, encoding: TextEncoder, text: str, spans: NDArray[np.int64], separator: str
+) -> NDArray[np.int64]:
+    """Count the tokens of parts of a text that all stand beside a separator."""
+    starts, ends = spans.T.tolist()
+    parts = map(text.__getitem__, map(slice, starts, ends))
+    lengths = spans[:, 1] - spans[:, 0]
+    places = np.cumsum(lengths + 1)
+    joined = separator.join(["", *parts, ""])
+    edges = np.concatenate([places - lengths, places])
+    before = tokens_before(pipeline, encoding, joined, edges)
+    return before[len(places) :] - before[: len(places)]

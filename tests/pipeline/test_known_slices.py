@@ -192,7 +192,14 @@ def test_wrong_spans_are_named() -> None:
             counter.count_many([(0, 3), wrong])
         with pytest.raises(cutline.OffsetError, match=f"got start {wrong[0]}, end {wrong[1]}"):
             counter.count(*wrong)
+    for huge in ((0, 1 << 64), (-(1 << 70), 2), (1 << 63, 1 << 63)):
+        with pytest.raises(cutline.OffsetError, match=f"got start {huge[0]}, end {huge[1]}"):
+            counter.count_many([(0, 3), huge])
+    for other in ([(0.0, 3.0)], [0, 3], [(0, 3, 4)], [("0", "3")], [(True, 3.5)]):
+        with pytest.raises(ValueError, match=r"spans must be integers of shape \(k, 2\)"):
+            counter.count_many(other)
     assert counter.count_many([]).tolist() == []
+    assert counter.count_many(np.array([(0, 3)], dtype=np.uint8)).tolist() == [counter.count(0, 3)]
     with pytest.raises(ValueError, match="points need as many counts"):
         KnownSlices(counter._parts, np.zeros(1, dtype=np.int64))
 

@@ -93,10 +93,11 @@ def count_side_by_side(
         fits = _stand_beside(pipeline.safe_points, parts, separator)
         if fits is None:
             continue
-        fitting = left[fits]
+        fitting, fitting_parts = left[fits], [*compress(parts, fits)]
         for at in range(0, len(fitting), _AT_ONCE):
-            some = fitting[at : at + _AT_ONCE]
-            tokens[some] = _count_separated(pipeline, encoding, text, spans[some], separator)
+            some = fitting_parts[at : at + _AT_ONCE]
+            counts = _count_separated(pipeline, encoding, some, separator)
+            tokens[fitting[at : at + _AT_ONCE]] = counts
         left = left[~fits]
         if len(left) <= _FEW:
             break
@@ -121,14 +122,12 @@ def _stand_beside(
 
 
 def _count_separated(
-    pipeline: Pipeline, encoding: TextEncoder, text: str, spans: NDArray[np.int64], separator: str
+    pipeline: Pipeline, encoding: TextEncoder, parts: list[str], separator: str
 ) -> NDArray[np.int64]:
-    """Count the tokens of parts of a text that all stand beside a separator."""
-    starts, ends = spans.T.tolist()
-    parts = map(text.__getitem__, map(slice, starts, ends))
-    lengths = spans[:, 1] - spans[:, 0]
+    """Count the tokens of parts that all stand beside a separator."""
+    lengths = np.fromiter(map(len, parts), np.int64, len(parts))
     places = np.cumsum(lengths + 1)
     joined = separator.join(["", *parts, ""])
     edges = np.concatenate([places - lengths, places])
     before = tokens_before(pipeline, encoding, joined, edges)
-    return before[len(places) :] - before[: len(places)]
+    return before[len(parts) :] - before[: len(parts)]

@@ -17,7 +17,7 @@ from cutline.kernels.breaks.added_breaks import AddedSums
 from cutline.kernels.breaks.breaks import CHARACTER
 from cutline.kernels.breaks.few_breaks import cut_few_at_breaks
 from cutline.kernels.encode.among_added import AmongAdded
-from cutline.pipeline.few_counter import AddedCounter
+from cutline.pipeline.known_counter import AddedCounter
 from tests.conftest import short_or_long
 from tests.words.test_overlaps import OnlyCounts, check_breaks, check_tokens, outcome
 

@@ -18,7 +18,7 @@ from cutline.chunking.chunk_finder import ChunkFinder
 from cutline.kernels.breaks.point_breaks import PointSums
 from cutline.kernels.encode.known_parts import KnownParts
 from cutline.pipeline import new_parts
-from cutline.pipeline.few_counter import AddedCounter, KnownCounter
+from cutline.pipeline.known_counter import AddedCounter, KnownCounter
 from cutline.pipeline.slice_counter import SliceCounter
 from tests.conftest import short_or_long
 from tests.kernels.encoders import packaged
@@ -51,6 +51,11 @@ PARTS = [
 def some_text(rng: random.Random) -> str:
     kinds = (lambda: rng.choice(PARTS), lambda: random_text(rng)[:30])
     return "".join(rng.choice(kinds)() for _ in range(rng.randint(0, 60)))
+
+
+def between(points: Any) -> Any:
+    """The parts between points."""
+    return np.stack([points[:-1], points[1:]], axis=1)
 
 
 def by_parts(counter: object) -> bool:
@@ -115,7 +120,8 @@ def test_counts_are_the_same_whether_parts_are_new_or_known(name: str) -> None:
     encoding = cutline.Encoding.from_tokenizers(tokenizer)
     counter = encoding.intervals(text)
     assert isinstance(counter, KnownCounter)
-    np.testing.assert_array_equal(counter._parts.count(np.arange(len(bulk) - 1)), np.diff(bulk))
+    parts = between(counter._point_offsets)
+    np.testing.assert_array_equal(counter._parts.count(parts, False), np.diff(bulk))
 
 
 @short_or_long("n_texts", 12, 1_000)
@@ -123,27 +129,41 @@ def test_counts_are_the_same_whether_parts_are_new_or_known(name: str) -> None:
 def test_new_parts_are_counted_by_a_text_that_has_each_once(
     name: str, n_texts: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(new_parts, "_SHARE", 1e9)  # short texts have few equal parts
+    monkeypatch.setattr(new_parts, "_FEW", 0)
     rng = random.Random(name)
     encoding = cutline.Encoding.from_tokenizers(families.build(name))
-    counted = 0
+    counted = asked_for = 0
     for _ in range(n_texts):
         counter = encoding.intervals(some_text(rng))
         if not isinstance(counter, KnownCounter) or len(counter._point_offsets) < 2:
             continue
-        points = counter._point_offsets
+        spans = between(counter._point_offsets)
         of_each = np.diff(SliceCounter._count_before(counter))
-        asked = np.flatnonzero(np.array([rng.random() < 0.7 for _ in of_each]))
-        found = new_parts.count_new_parts(
-            counter._pipeline, encoding, counter.text, points, asked.astype(np.int64)
+        asked = np.array([rng.random() < 0.7 for _ in of_each])
+        tokens = new_parts.count_side_by_side(
+            counter._pipeline, encoding, counter.text, spans[asked]
         )
-        assert found is not None
-        numbers, tokens = found
-        assert {*numbers.tolist()} <= {*asked.tolist()}
-        np.testing.assert_array_equal(tokens, of_each[numbers], ascii(counter.text))
-        counted += len(numbers)
-    if counted:
-        assert counted > n_texts
+        is_known = tokens >= 0
+        np.testing.assert_array_equal(tokens[is_known], of_each[asked][is_known])
+        counted += np.count_nonzero(is_known)
+        asked_for += len(tokens)
+        found = counter._count_new(spans[asked & (spans[:, 1] - spans[:, 0] <= 255)])
+        np.testing.assert_array_equal(
+            found, of_each[asked & (spans[:, 1] - spans[:, 0] <= 255)], ascii(counter.text)
+        )
+    assert counted * 4 >= asked_for
+
+
+def test_to_count_all_of_a_text_may_take_less_time() -> None:
+    encoding = cutline.Encoding.from_tokenizers(families.build("clip"))
+    rng = random.Random(4)
+    new = " ".join("".join(rng.choices("abcdefgh", k=9)) for _ in range(200))
+    for text, is_all in ((new, True), (new[:300] * 9, False)):
+        counter = encoding.intervals(text)
+        assert isinstance(counter, KnownCounter)
+        spans = between(counter._point_offsets)
+        assert (counter._count_parts(spans) is None) is is_all
+        np.testing.assert_array_equal(counter._before, SliceCounter._count_before(counter))
 
 
 @pytest.mark.parametrize("cache_bits", [(-1, -1), (1, 1), (3, 3), (17, 16)], ids=str)
@@ -168,10 +188,11 @@ def test_any_cache_size(cache_bits: tuple[int, int]) -> None:
             # Some were forgotten, if there is little room for them.
             if turn and cache_bits[0] != 3 and len(points) > 40:
                 assert bool(len(unknown)) == (cache_bits[0] < 3)
+            spans = between(points)[unknown]
             if rng.random() < 0.3:
-                parts.keep(unknown, tokens[unknown])
+                parts.keep(spans, tokens[unknown])
             else:
-                np.testing.assert_array_equal(parts.count(unknown), tokens[unknown])
+                np.testing.assert_array_equal(parts.count(spans, False), tokens[unknown])
                 assert len(asked) == len(unknown)
 
 
@@ -189,12 +210,12 @@ def test_what_counts_a_part_may_raise() -> None:
     points = counter._point_offsets
     parts = KnownParts(encoding, counter.text, points, fail, changes_starts=False)
     with pytest.raises(KeyboardInterrupt, match=r"^ $"):
-        parts.count(np.arange(len(points) - 1))
+        parts.count(between(points), leads=False)
     long = "one two " * 40 + "x" * 90 + " end" * 40
     points = encoding._pipeline.safe_points.all_of(long)  # type: ignore[union-attr]
     parts = KnownParts(encoding, long, points, count, changes_starts=False)
     with pytest.raises(KeyboardInterrupt, match="xxx"):
-        parts.count(np.arange(len(points) - 1))
+        parts.count(between(points), leads=False)
 
 
 def test_points_need_their_counts() -> None:
@@ -203,12 +224,12 @@ def test_points_need_their_counts() -> None:
     assert isinstance(counter, KnownCounter)
     few = np.zeros(1, dtype=np.int64)
     with pytest.raises(ValueError, match="2 parts need as many counts, got 1"):
-        counter._parts.keep(np.arange(2), few)
-    for number in (-1, len(counter._point_offsets) - 1):
-        with pytest.raises(ValueError, match=f"no part {number} between"):
-            counter._parts.keep(np.array([number]), few)
-        with pytest.raises(ValueError, match=f"no part {number} between"):
-            counter._parts.count(np.array([number]))
+        counter._parts.keep(np.array([(0, 3), (4, 7)]), few)
+    for start, end in ((-1, 2), (2, 2), (3, 14)):
+        with pytest.raises(ValueError, match=f"no part from {start} to {end} of 13 characters"):
+            counter._parts.keep(np.array([(start, end)]), few)
+        with pytest.raises(ValueError, match=f"no part from {start} to {end} of 13 characters"):
+            counter._parts.count(np.array([(start, end)]), leads=False)
     with pytest.raises(ValueError, match="points need as many counts"):
         PointSums(encoding, counter.text, 9.0, counter._parts, few, counter._longest_after)
 

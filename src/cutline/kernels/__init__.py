@@ -45,6 +45,8 @@ Which kernel reads what, room by room; a room reads only rooms above it::
       blocks          long text, not ASCII + batches   -> tokens, a block of UTF-8 at a time
       encoder         text + scan + batches            -> lists, arrays, counts
       known_parts     text + safe split points         -> its count, by parts met before
+      known_slices    known_parts                      -> counts of slices
+      distinct_parts  text + parts                     -> which of them differ
       among_added     text + added tokens + encoder    -> its count, its tokens
     train/
       piece_table     pieces                           -> the table of distinct ones, with counts

@@ -2,36 +2,23 @@
 
 Who does asks for few slices: a kernel counts the text once, and keeps the tokens before few
 places. Other slices are counted like those of any text that is changed. docs/tokenizers.md,
-"Counts by runs" and "Among added tokens", has the proofs.
+"Counts by runs", has the proofs.
 """
 
 from array import array
-from functools import cached_property, partial
 from typing import Final
-
-import numpy as np
-from numpy.typing import NDArray
 
 from cutline.counting import few_slices
 from cutline.counting.break_cuts import ANY_CHARACTER, BreakCuts
-from cutline.kernels.breaks.added_breaks import AddedSums
 from cutline.kernels.breaks.few_breaks import FewSums, cut_few_at_breaks
 from cutline.kernels.breaks.overlaps import Overlap
-from cutline.kernels.breaks.point_breaks import PointSums
 from cutline.kernels.breaks.run_breaks import RunSums
-from cutline.kernels.encode.among_added import AmongAdded
-from cutline.kernels.encode.known_parts import KnownParts
-from cutline.pipeline.new_parts import count_new_parts
 from cutline.pipeline.slice_counter import SliceCounter
 
-__all__ = ["AddedCounter", "KnownCounter", "RunCounter"]
+__all__ = ["FewCounter", "RunCounter"]
 
 _NONE: Final = memoryview(array("q"))
 _LONGER_SEARCH: Final = -1
-_FEW_NEW, _CHARACTERS_OF_FEW = 4, 2048
-"""So many new parts, or one for so many characters, are counted one by one."""
-_CHARACTERS_OF_EACH: Final = 128
-"""If more are left of those counted together, all of the text is counted."""
 _ENDLESS: Final = 1 << 60  # tokens
 
 
@@ -108,85 +95,3 @@ class RunCounter(FewCounter):
         """See `FewCounter`."""
         rules = self._pipeline.run_rules
         return None if rules is None else RunSums(self._encoding, self._text, most, rules)
-
-
-class KnownCounter(FewCounter):
-    """The same for any text, counted by parts between safe split points, of which most were met."""
-
-    @cached_property
-    def _parts(self) -> KnownParts:
-        pipeline, encoding = self._pipeline, self._encoding
-
-        def count(part: str, leads: bool) -> int:
-            return pipeline._count_pieces(encoding, part, at_start=leads)
-
-        points, changes_starts = self._point_offsets, pipeline.changes_starts
-        return KnownParts(encoding, self._text, points, count, changes_starts)
-
-    def _count_before(self) -> NDArray[np.int64]:
-        """See `SliceCounter`."""
-        if not len(self._point_offsets):
-            return super()._count_before()
-        parts, n = self._parts, len(self._text)
-        tokens = np.asarray(parts.known())
-        new = np.flatnonzero(tokens < 0)
-        if len(new) > max(_FEW_NEW, n // _CHARACTERS_OF_FEW):
-            if self._count_new(new):
-                tokens = np.asarray(parts.known())
-                new = np.flatnonzero(tokens < 0)
-            if len(new) > n // _CHARACTERS_OF_EACH:
-                before = super()._count_before()
-                parts.keep(np.arange(len(tokens)), np.diff(before))
-                return before
-        tokens[new] = parts.count(new)
-        return np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(tokens)])
-
-    def _count_new(self, numbers: NDArray[np.int64]) -> bool:
-        """Count the parts of most of these numbers and keep them; False: it would take too long."""
-        pipeline, encoding, points = self._pipeline, self._encoding, self._point_offsets
-        found = count_new_parts(pipeline, encoding, self._text, points, numbers)
-        if found is not None:
-            self._parts.keep(*found)
-        return found is not None
-
-    def _make_sums(self, most: float) -> FewSums | None:
-        """See `FewCounter`."""
-        return PointSums(
-            self._encoding, self._text, most, self._parts, self._before, self._longest_after
-        )
-
-    def _longest_after(self, start: int, end: int, n: int, leads: bool) -> int:
-        """Find the greatest end, up to `end`, of a slice of its own, or that begins at a point."""
-        return self._longest_fit(start if leads else start - 1, start, end, n)
-
-    def _cut_many_at_breaks(self, asked: BreakCuts) -> tuple[memoryview, int]:
-        """See `FewCounter`."""
-        sums = self._sums_for(asked.n)
-        return (
-            super()._cut_many_at_breaks(asked) if sums is None else cut_few_at_breaks(sums, *asked)
-        )
-
-
-class AddedCounter(KnownCounter):
-    """The same where added tokens are all that changes a text; else see `KnownCounter`."""
-
-    @cached_property
-    def _added(self) -> AmongAdded | None:
-        return self._pipeline.among_added(self._encoding, self._text)
-
-    def _count_before(self) -> NDArray[np.int64]:
-        """See `SliceCounter`."""
-        if self._added is not None and len(self._point_offsets):
-            before = np.asarray(self._added.counts_between(self._point_offsets))
-            if before[-1] >= 0:
-                return before
-        return super()._count_before()
-
-    def _make_sums(self, most: float) -> FewSums | None:
-        """See `FewCounter`."""
-        if self._added is None:
-            return super()._make_sums(most)
-        # Others, for which this is none, take longer for many slices, too.
-        most = max(most, few_slices.SHARE * few_slices.LEAST_TOKENS)
-        count = partial(self._pipeline.count, self._encoding)
-        return AddedSums(self._encoding, self._text, most, self._added, self._point_offsets, count)

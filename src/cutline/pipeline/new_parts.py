@@ -1,18 +1,27 @@
-"""Counts the parts of a text that were not met before by encoding a text that has each once."""
+"""Counts the parts of a text that were not met before, side by side in one that has each once."""
 
-from collections.abc import Callable
+from itertools import compress
+from operator import itemgetter
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cutline.kernels.encode.distinct_parts import distinct_parts
+from cutline.kernels.encode.known_parts import KnownParts
 from cutline.pipeline.offsets import changed_parts, untrimmed_offsets
 from cutline.pipeline.pipeline import Pipeline
+from cutline.pipeline.safe_points import SafePoints
 from cutline.text_encoder import TextEncoder
 
-__all__ = ["count_new_parts", "tokens_before"]
+__all__ = ["count_new_parts", "count_side_by_side", "tokens_before"]
 
-_SHARE = 0.5
-"""Of a text is the most that is encoded instead of it."""
+_FEW = 8  # parts: they are counted one by one
+_ALONE = 64  # characters of a long text that are encoded in the time that one part takes
+_SEPARATORS = "\n", "0", ".", " ", "a"
+"""One of them has a safe split point before and after it beside most characters."""
+_AT_ONCE = (
+    1 << 12
+)  # parts that are encoded together: a character takes some hundred bytes meanwhile
 
 
 def tokens_before(
@@ -32,67 +41,93 @@ def tokens_before(
 def count_new_parts(
     pipeline: Pipeline,
     encoding: TextEncoder,
+    known: KnownParts,
     text: str,
-    points: NDArray[np.int64],
-    numbers: NDArray[np.int64],
-) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
-    """Count the tokens of some parts of a text, or of most of them.
+    spans: NDArray[np.int64],
+    most: int | None = None,
+) -> NDArray[np.int64] | None:
+    """Count the tokens of parts of a text, and keep them.
 
     Args:
         pipeline: changes the text.
         encoding: counts the changed text.
+        known: keeps the tokens of parts.
         text: without surrogates.
-        points: its safe split points; one or more.
-        numbers: of the parts to count, each between a point of this number and the next.
+        spans: of the parts, int64, shape (n, 2). Each begins at a safe split point, or as if it
+            did, and has 1 to LONGEST_KNOWN characters.
+        most: characters that are encoded instead.
 
     Returns:
-        The numbers of those that were counted, of equal ones only one; and the tokens of each.
-        None: to count the whole text takes about as long.
+        int64: the tokens of each. None: that takes as long as it does to encode `most`.
     """
-    spans = zip(
-        numbers.tolist(), points[numbers].tolist(), points[numbers + 1].tolist(), strict=True
-    )
-    firsts = {text[start:end]: number for number, start, end in spans}
-    if sum(map(len, firsts)) > _SHARE * len(text):
+    firsts, numbers = map(np.asarray, distinct_parts(text, spans))
+    apart = spans[firsts]
+    if most is not None and (apart[:, 1] - apart[:, 0]).sum() > most:
         return None
-    shorter, counted, places = _joined(text, points, firsts, pipeline.safe_points.is_between)
-    if not counted:
-        return numbers[:0], numbers[:0]
-    edges = np.array(places, dtype=np.int64)
-    before = tokens_before(pipeline, encoding, shorter, edges).reshape(-1, 2)
-    return np.array(counted, dtype=np.int64), before[:, 1] - before[:, 0]
+    tokens = count_side_by_side(pipeline, encoding, text, apart)
+    alone = np.flatnonzero(tokens < 0)
+    if most is not None and len(alone) * _ALONE > most:
+        return None
+    if len(alone):
+        tokens[alone] = known.count(apart[alone], leads=False)
+    known.keep(apart, tokens)
+    counted: NDArray[np.int64] = tokens[numbers]
+    return counted
 
 
-def _joined(
-    text: str,
-    points: NDArray[np.int64],
-    parts: dict[str, int],
-    is_between: Callable[[str, str], bool],
-) -> tuple[str, list[int], list[int]]:
-    """Write parts of a text side by side, with safe split points between them.
+def count_side_by_side(
+    pipeline: Pipeline, encoding: TextEncoder, text: str, spans: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Count the tokens of parts of a text by encoding texts that have one after another.
 
-    They stand between what comes before the first point of the text and after its last one, for a
-    tokenizer may change starts and ends. One that cannot follow another comes after what is before
-    it in the text, or is left out. Returns the new text; the numbers of the parts in it; and where
-    each starts and ends, in turn.
+    They are separated by characters that have a safe split point on both sides. See
+    `count_new_parts`. -1: there is none for a part.
     """
-    written, length = [text[: points[0]]], int(points[0])
-    counted: list[int] = []
-    places: list[int] = []
-    end = text[points[-1] :]
-    for part, number in parts.items():
-        if not is_between(written[-1][-1], part[0]):
-            between = text[points[number - 1] : points[number]] if number else ""
-            if not between or not is_between(written[-1][-1], between[0]):
-                continue
-            written.append(between)
-            length += len(between)
-        written.append(part)
-        counted.append(number)
-        places += (length, length + len(part))
-        length += len(part)
-    while counted and not is_between(written[-1][-1], end[0]):
-        length -= len(written.pop())
-        if places[-1] > length:
-            del places[-2:], counted[-1]
-    return "".join([*written, end]), counted, places
+    tokens = np.full(len(spans), -1, dtype=np.int64)
+    if len(spans) <= _FEW:
+        return tokens
+    starts, ends = spans.T.tolist()
+    parts = list(map(text.__getitem__, map(slice, starts, ends)))
+    left = np.arange(len(parts))
+    for separator in _SEPARATORS:
+        fits = _stand_beside(pipeline.safe_points, parts, separator)
+        if fits is None:
+            continue
+        fitting, fitting_parts = left[fits], [*compress(parts, fits)]
+        for at in range(0, len(fitting), _AT_ONCE):
+            some = fitting_parts[at : at + _AT_ONCE]
+            counts = _count_separated(pipeline, encoding, some, separator)
+            tokens[fitting[at : at + _AT_ONCE]] = counts
+        left = left[~fits]
+        if len(left) <= _FEW:
+            break
+        parts = [*compress(parts, ~fits)]
+    return tokens
+
+
+def _stand_beside(
+    safe_points: SafePoints, parts: list[str], separator: str
+) -> NDArray[np.bool_] | None:
+    """Tell which parts have a safe split point between them and a separator on both sides.
+
+    None: none has.
+    """
+    first, last, is_between = itemgetter(0), itemgetter(-1), safe_points.is_between
+    firsts = {one for one in {*map(first, parts)} if is_between(separator, one)}
+    lasts = {one for one in {*map(last, parts)} if is_between(one, separator)} if firsts else ()
+    if not lasts:
+        return None
+    fits = (part[0] in firsts and part[-1] in lasts for part in parts)
+    return np.fromiter(fits, np.bool_, len(parts))
+
+
+def _count_separated(
+    pipeline: Pipeline, encoding: TextEncoder, parts: list[str], separator: str
+) -> NDArray[np.int64]:
+    """Count the tokens of parts that all stand beside a separator."""
+    lengths = np.fromiter(map(len, parts), np.int64, len(parts))
+    places = np.cumsum(lengths + 1)
+    joined = separator.join(["", *parts, ""])
+    edges = np.concatenate([places - lengths, places])
+    before = tokens_before(pipeline, encoding, joined, edges)
+    return before[len(parts) :] - before[: len(parts)]

@@ -9,7 +9,8 @@ from operator import index
 
 from cutline.kernels.breaks.few_breaks import FewSums
 from cutline.kernels.words.run_images import ImagePlaces, change_text
-from cutline.pipeline.few_counter import KnownCounter, RunCounter
+from cutline.pipeline.few_counter import RunCounter
+from cutline.pipeline.known_counter import KnownCounter
 from cutline.pipeline.pipeline import Pipeline
 from cutline.pipeline.spelled import SpelledCounter
 from cutline.text_encoder import TextEncoder

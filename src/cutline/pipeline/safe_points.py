@@ -85,6 +85,8 @@ class SafePoints:
         self._is_kept = cache(self._keeps)
         self._shown_as = cache(self._outline)
         self._composites_of = cache(self._find_composites)
+        # Hundreds of syllables become one of the same hundreds.
+        self._classes_after = cache(self._find_classes_after)
         self._outlines = _outlines(spec.normalizer)
         # Two unknown characters that become one.
         self._fused = next(
@@ -275,12 +277,17 @@ class SafePoints:
 
     def _find_composites(self, character: str) -> NDArray[np.int64]:
         """Return the classes of what a character may become; -1 for what is removed then."""
-        steps, found = self._spec.normalizer, set()
-        for place, step in enumerate(steps):
-            for whole in step.composites(character) if isinstance(step, Form) else "":
-                made = normalize(whole, steps[place + 1 :], at_start=False)
-                found.add(self.neighbours.class_of(made[0]) if made else -1)
+        found = set[int]()
+        for place, step in enumerate(self._spec.normalizer):
+            if isinstance(step, Form):
+                found |= self._classes_after(step.composites(character), place)
         return np.array(sorted(found), dtype=np.int64)
+
+    def _find_classes_after(self, characters: str, place: int) -> frozenset[int]:
+        """Return the same of what a step makes of some character, by its place."""
+        steps = self._spec.normalizer[place + 1 :]
+        made = (normalize(one, steps, at_start=False) for one in characters)
+        return frozenset(self.neighbours.class_of(one[0]) if one else -1 for one in made)
 
     def _outline(self, text: str) -> str:
         """Write a text as pieces see it, where steps change characters one by one."""

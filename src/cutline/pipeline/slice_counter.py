@@ -168,11 +168,23 @@ class SliceCounter:
 
     def _checked_rows(self, spans: ArrayLike) -> NDArray[np.int64]:
         """Return the offsets of many slices, all of them checked."""
-        rows = np.ascontiguousarray(spans, dtype=np.int64).reshape(-1, 2)
+        rows = np.asarray(spans)
+        if rows.size == 0 and rows.ndim <= 2:
+            return np.empty((0, 2), dtype=np.int64)
+        kind = rows.dtype
+        are_integers = kind.kind in "iu"
+        if not are_integers:  # or some are beyond int64
+            rows = np.asarray(spans, dtype=object)
+            are_integers = all(type(one) is int for one in rows.flat)
+        if rows.ndim != 2 or rows.shape[1] != 2 or not are_integers:
+            raise ValueError(
+                "spans must be integers of shape (k, 2), start and end of each slice, got "
+                f"{kind} of shape {rows.shape}"
+            )
         wrong = (rows[:, 0] < 0) | (rows[:, 0] > rows[:, 1]) | (rows[:, 1] > len(self._text))
         if wrong.any():
             self._check_span(*rows[int(wrong.argmax())].tolist())
-        return rows
+        return np.ascontiguousarray(rows, dtype=np.int64)
 
     def _check_span(self, start: int, end: int) -> None:
         if not 0 <= start <= end <= len(self._text):
@@ -191,7 +203,7 @@ class SliceCounter:
 
     def count_many(self, spans: ArrayLike) -> NDArray[np.int64]:
         """Count the tokens of many slices: int64, shape (k,) for spans of shape (k, 2)."""
-        rows = np.asarray(spans).reshape(-1, 2).tolist()
+        rows = self._checked_rows(spans).tolist()
         return np.array([self.count(start, end) for start, end in rows], dtype=np.int64)
 
     def split_at(self, start: int, n: int) -> int:

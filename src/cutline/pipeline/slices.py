@@ -15,7 +15,7 @@ from cutline.kernels.breaks.overlaps import Overlap
 from cutline.kernels.breaks.run_breaks import RunTexts
 from cutline.kernels.breaks.text_blocks import TextCutter
 from cutline.kernels.encode.encoder import Encoder
-from cutline.pipeline.few_counter import AddedCounter
+from cutline.pipeline.known_counter import AddedCounter
 from cutline.pipeline.pipeline import Pipeline
 from cutline.pipeline.run_counter import run_counter
 from cutline.pipeline.slice_counter import SliceCounter

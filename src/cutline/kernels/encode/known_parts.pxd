@@ -16,7 +16,7 @@ cdef class KnownParts:
     cdef bint changes_starts
     cdef Py_ssize_t near        # the number of a point
     cdef OwnedState take(self)
-    cdef int check(self, const int64_t[::1] numbers) except -1
+    cdef int check(self, const int64_t[:, :] spans) except -1
     cdef Py_ssize_t look_up(
         self, OwnedState owned, Py_ssize_t first, int32_t* counts
     ) noexcept nogil

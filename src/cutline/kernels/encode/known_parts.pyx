@@ -22,6 +22,9 @@ from cutline.kernels.encode.runs cimport (
 cdef enum:
     NEAR_POINTS = 4             # that are looked over first
 
+LONGEST_KNOWN = LONGEST_PART
+"""Characters of a part whose tokens are looked up."""
+
 
 @auto_pickle(False)
 cdef class KnownParts:
@@ -72,56 +75,61 @@ cdef class KnownParts:
             parts[part] = slice_of(
                 &self.text, self.points[first + part], self.points[first + part + 1]
             )
-        count_known_parts(owned.state.runs, parts, n, &owned.state.run_store, counts)
+        count_known_parts(owned.state.runs, parts, NULL, n, &owned.state.run_store, counts)
         return n
 
-    def count(self, const int64_t[::1] numbers not None):
-        """Count the tokens of some parts, one by one: int64. Short ones are kept."""
-        cdef Py_ssize_t place, number, tokens = 0
-        counted = zeroed_numbers("q", numbers.shape[0])
+    def count(self, const int64_t[:, :] spans not None, bint leads):
+        """Count the tokens of some parts, one by one: int64. Short ones are kept.
+
+        Args:
+            spans: of 1 character or more, shape (n, 2).
+            leads: whether they are slices of their own, or begin at points.
+        """
+        cdef Py_ssize_t number, tokens = 0
+        counted = zeroed_numbers("q", spans.shape[0])
         cdef int64_t[::1] out = counted
         cdef OwnedState owned
-        self.check(numbers)
+        self.check(spans)
         owned = self.take()
+        leads = leads and self.changes_starts
         with nogil:
-            for place in range(numbers.shape[0]):
-                number = numbers[place]
-                tokens = self.count_anew(
-                    owned, self.points[number], self.points[number + 1], False
-                )
+            for number in range(spans.shape[0]):
+                tokens = self.count_anew(owned, spans[number, 0], spans[number, 1], leads)
                 if tokens < 0:
                     break
-                out[place] = tokens
+                out[number] = tokens
         self.encoder.release(owned)
         if tokens == INTERRUPTED:
             raise_pending()
         return counted
 
-    cdef int check(self, const int64_t[::1] numbers) except -1:
-        cdef Py_ssize_t place
-        for place in range(numbers.shape[0]):
-            if not 0 <= numbers[place] < self.points.shape[0] - 1:
-                raise ValueError(f"no part {numbers[place]} between {self.points.shape[0]} points")
+    cdef int check(self, const int64_t[:, :] spans) except -1:
+        cdef Py_ssize_t number
+        for number in range(spans.shape[0]):
+            if not 0 <= spans[number, 0] < spans[number, 1] <= self.text.n:
+                raise ValueError(
+                    f"no part from {spans[number, 0]} to {spans[number, 1]} of {self.text.n} "
+                    "characters"
+                )
         return 0
 
-    def keep(self, const int64_t[::1] numbers not None, const int64_t[::1] tokens not None):
-        """Keep what was counted otherwise: the tokens of parts, by their numbers."""
-        cdef Py_ssize_t place, number, n = numbers.shape[0]
+    def keep(self, const int64_t[:, :] spans not None, const int64_t[::1] tokens not None):
+        """Keep what was counted otherwise: the tokens of parts that begin at points."""
+        cdef Py_ssize_t number, n = spans.shape[0]
         cdef OwnedState owned
         cdef Characters part
         cdef PartKey key
         if tokens.shape[0] != n:
             raise ValueError(f"{n} parts need as many counts, got {tokens.shape[0]}")
-        self.check(numbers)
+        self.check(spans)
         owned = self.take()
         with nogil:
-            for place in range(n if owned.state.stores else 0):
-                number = numbers[place]
-                part = slice_of(&self.text, self.points[number], self.points[number + 1])
+            for number in range(n if owned.state.stores else 0):
+                part = slice_of(&self.text, spans[number, 0], spans[number, 1])
                 if part.n <= LONGEST_PART and count_of_part(
                     owned.state.runs, &part, False, &owned.state.run_store, &key
                 ) < 0:
-                    keep_part(&key, &owned.state.run_store, <uint32_t> tokens[place])
+                    keep_part(&key, &owned.state.run_store, <uint32_t> tokens[number])
         self.encoder.release(owned)
 
     cdef OwnedState take(self):

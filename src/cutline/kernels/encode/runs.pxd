@@ -90,8 +90,10 @@ cdef void find_runs(
 cdef int32_t count_of_part(
     const Runs* runs, const Characters* part, bint leads, const Store* store, PartKey* key
 ) noexcept nogil
+cdef void make_part_key(const Characters* part, bint leads, PartKey* key) noexcept nogil
 cdef void count_known_parts(
-    const Runs* runs, const Characters* parts, Py_ssize_t n, const Store* store, int32_t* counts
+    const Runs* runs, const Characters* parts, const bint* leads, Py_ssize_t n, const Store* store,
+    int32_t* counts
 ) noexcept nogil
 cdef void keep_part(const PartKey* key, Store* store, uint32_t count) noexcept nogil
 cdef bint keep_count(

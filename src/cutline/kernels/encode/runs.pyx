@@ -421,7 +421,8 @@ cdef int32_t count_of_part(
     return count_of_long(&key.key)
 
 
-cdef inline void make_part_key(const Characters* part, bint leads, PartKey* key) noexcept nogil:
+cdef void make_part_key(const Characters* part, bint leads, PartKey* key) noexcept nogil:
+    """Make the key of 1 to LONGEST_PART characters, which may not move as long as it is in use."""
     key.key.n_bytes = part.n * part.kind
     key.key.characters = <const uint8_t*> part.data
     if key.key.n_bytes < <Py_ssize_t> sizeof(key.padded):
@@ -437,10 +438,12 @@ cdef inline void make_part_key(const Characters* part, bint leads, PartKey* key)
 
 
 cdef void count_known_parts(
-    const Runs* runs, const Characters* parts, Py_ssize_t n, const Store* store,
+    const Runs* runs, const Characters* parts,
+    const bint* leads,  # in: whether a text begins with each; NULL: with none
+    Py_ssize_t n, const Store* store,
     int32_t* counts     # out
 ) noexcept nogil:
-    """What count_of_part tells of PARTS at most, that no text begins with; NOT_FOUND of longer ones.
+    """What count_of_part tells of PARTS at most; NOT_FOUND of longer ones.
 
     Each waits for memory; together they share the wait.
     """
@@ -448,7 +451,7 @@ cdef void count_known_parts(
     cdef Py_ssize_t part
     for part in range(n):
         if 0 < parts[part].n <= LONGEST_PART:
-            make_part_key(&parts[part], False, &keys[part])
+            make_part_key(&parts[part], leads != NULL and leads[part], &keys[part])
             prefetch(index_slot(store, keys[part].key.hashed))
     for part in range(n):
         if 0 < parts[part].n <= LONGEST_PART:

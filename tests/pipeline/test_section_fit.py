@@ -8,9 +8,11 @@ import pytest
 
 import cutline
 from cutline.kernels.cut.windows import Cutter
-from cutline.pipeline import longest_beginning, section_fit, slice_counter
+from cutline.normalizing import Form, Lower
+from cutline.pipeline import longest_beginning, section_fit, section_form, slice_counter
 from cutline.pipeline.pipeline import Pipeline
 from cutline.pipeline.section_fit import SectionFit
+from cutline.words.beginnings import BeginsAnew
 from tests.conftest import short_or_long
 from tests.pipeline.families import added, build, count_of
 
@@ -237,3 +239,22 @@ def test_a_long_added_token_takes_little_work(
         assert one.token_count == count(one.text) <= 64
         longer = range(one.end_index + 1, min(len(text), one.end_index + 40))
         assert all(count(text[one.start_index : end]) > 64 for end in longer)
+
+
+def test_far_from_characters_that_begin_anew() -> None:
+    """Those near are looked at one by one, others at once: both tell the same."""
+    steps = (Form("NFC"), Lower())
+    beginnings = BeginsAnew.inside(steps)
+    rng = random.Random(1)
+    for _ in range(300):
+        runs = [rng.choice("ab ") + "\u0301\u0323" * rng.choice((0, 1, 20, 90)) for _ in range(3)]
+        text = rng.choice(("", "\u0301" * rng.choice((1, 40, 200)))) + "".join(runs)
+        text = text[: rng.randint(0, len(text))]
+        unchanged = section_form._Unchanged(text, beginnings)
+        places = [at for at in range(1, len(text)) if beginnings.at(text, at)]
+        assert beginnings.places(text) == places
+        assert unchanged.known == text[: max(places, default=0)]
+        for place in range(1, len(text) + 3):
+            after = min((at for at in places if at >= place), default=len(text))
+            assert unchanged.first_beyond(place) == after + 1
+        assert unchanged.first_beyond(0) == 1

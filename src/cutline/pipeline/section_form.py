@@ -1,6 +1,8 @@
 """The normal form of a section of a text, between two added tokens, and how much of it fits."""
 
+from bisect import bisect_left
 from functools import cached_property
+from typing import Final
 
 from cutline.pipeline.decided_tokens import DecidedTokens
 from cutline.pipeline.longest_beginning import LongestBeginning
@@ -11,6 +13,8 @@ from cutline.words.beginnings import BeginsAnew
 from cutline.words.prefixes import Prefixes
 
 __all__ = ["FormMaker", "SectionForm"]
+
+_NEAR: Final = 64  # characters that are looked at one by one
 
 
 class FormMaker:
@@ -145,18 +149,27 @@ class _Unchanged:
     @property
     def known(self) -> str:
         """See `Prefixes`."""
-        text = self.normalized
-        end = max(0, len(text) - 1)
-        while end > 0 and not self._beginnings.at(text, end):
-            end -= 1
-        return text[:end]
+        text, last = self.normalized, len(self.normalized) - 1
+        for end in range(last, max(0, last - _NEAR), -1):
+            if self._beginnings.at(text, end):
+                return text[:end]
+        return text[: self._places[-1]] if self._places else ""
 
     def first_beyond(self, place: int) -> int:
         """See `Prefixes`: the character at the place, or behind it, begins anew."""
         text = self.normalized
-        while 0 < place < len(text) and not self._beginnings.at(text, place):
-            place += 1
-        return min(place, len(text)) + 1
+        if place <= 0:
+            return 1
+        for near in range(place, min(place + _NEAR, len(text))):
+            if self._beginnings.at(text, near):
+                return near + 1
+        after = bisect_left(self._places, place)
+        return (self._places[after] if after < len(self._places) else len(text)) + 1
+
+    @cached_property
+    def _places(self) -> list[int]:
+        """All that begin anew, where none is near."""
+        return self._beginnings.places(self.normalized)
 
     def of(self, end: int) -> tuple[int, str]:
         """See `Prefixes`."""

@@ -56,7 +56,10 @@ class BeginsAnew(dict[str, bool]):
         )
         if looks:
             return [at for at in range(1, len(text)) if self.at(text, at)]
-        return [at for at, character in enumerate(text) if self[character] and at]
+        beginning = {character for character in present if self[character]}
+        if not beginning:
+            return []
+        return [at for at, character in enumerate(text) if character in beginning and at]
 
     def _may_follow(self, character: str) -> bool:
         """Return whether a character that does not begin anew does so after some other one."""

@@ -25,6 +25,7 @@ __all__ = [
     "need_several",
     "need_unchanged",
     "plain_text",
+    "spans_error",
     "text_ends",
     "utf8_of",
     "utf8_of_part",
@@ -289,6 +290,14 @@ def checked_budget(max_tokens: SupportsIndex, name: str = "max_tokens") -> int:
     if max_tokens < 0:
         raise ValueError(f"{name} must be 0 or more, got {shown(max_tokens)}")
     return max_tokens
+
+
+def spans_error(dtype: object, shape: tuple[int, ...]) -> ValueError:
+    """Return the error for spans of slices that are no rows of two integers, but of this kind."""
+    return ValueError(
+        "spans must be integers of shape (k, 2), start and end of each slice, got "
+        f"{dtype} of shape {shape}"
+    )
 
 
 def checked_order(number: float, name: str) -> None:

@@ -10,6 +10,7 @@ from cutline.checks import (
     checked_budget,
     need_unchanged,
     plain_text,
+    spans_error,
     utf8_of,
 )
 from cutline.counting.windows import longest_fit
@@ -115,10 +116,7 @@ class IntervalCounter(Intervals):
             rows = np.empty((0, 2), dtype=np.int64)
         if rows.ndim != 2 or rows.shape[1] != 2 or rows.dtype.kind not in "iu":
             self._refuse_huge(spans)
-            raise ValueError(
-                "spans must be integers of shape (k, 2), start and end of each slice, got "
-                f"{rows.dtype} of shape {rows.shape}"
-            )
+            raise spans_error(rows.dtype, rows.shape)
         if rows.dtype == np.uint64 and rows.max() > np.iinfo(np.int64).max:
             self._refuse_huge(rows)
         return self._count_many(np.ascontiguousarray(rows, dtype=np.int64))

@@ -19,9 +19,8 @@ _FEW = 8  # parts: they are counted one by one
 _ALONE = 64  # characters of a long text that are encoded in the time that one part takes
 _SEPARATORS = "\n", "0", ".", " ", "a"
 """One of them has a safe split point before and after it beside most characters."""
-_AT_ONCE = (
-    1 << 12
-)  # parts that are encoded together: a character takes some hundred bytes meanwhile
+_AT_ONCE = 1 << 12
+"""Parts that are encoded together: a character takes some hundred bytes meanwhile."""
 
 
 def tokens_before(

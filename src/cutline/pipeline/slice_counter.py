@@ -11,7 +11,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from cutline.checks import checked_budget, need_no_surrogates
+from cutline.checks import checked_budget, need_no_surrogates, spans_error
 from cutline.counting import cutting
 from cutline.errors import OffsetError
 from cutline.pipeline.among_added import longest_fit_among_added
@@ -177,10 +177,7 @@ class SliceCounter:
             rows = np.asarray(spans, dtype=object)
             are_integers = all(type(one) is int for one in rows.flat)
         if rows.ndim != 2 or rows.shape[1] != 2 or not are_integers:
-            raise ValueError(
-                "spans must be integers of shape (k, 2), start and end of each slice, got "
-                f"{kind} of shape {rows.shape}"
-            )
+            raise spans_error(kind, rows.shape)
         wrong = (rows[:, 0] < 0) | (rows[:, 0] > rows[:, 1]) | (rows[:, 1] > len(self._text))
         if wrong.any():
             self._check_span(*rows[int(wrong.argmax())].tolist())

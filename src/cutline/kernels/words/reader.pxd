@@ -65,7 +65,6 @@ cdef void start_inside(
 cdef bint reserve(Reader* reader, Py_ssize_t more) noexcept nogil
 cdef Py_ssize_t read_words(Reader* reader, Words* words) noexcept nogil
 cdef bint ends_removed(const Reader* reader, Py_ssize_t at) noexcept nogil
-
 cdef void free_reader(Reader* reader) noexcept nogil
 
 

@@ -279,20 +279,19 @@ cdef Py_ssize_t keep(
     n_parts = count = sure_path(model, &state.paths, segment.text, n, risk, parts)
     if n_parts < 0:
         return n_parts
-    if n_parts > 0 and sure_prefixes(
-        &state.paths, segment.text, n, risk, <uint8_t*> (parts + n_parts)
-    ):
-        flags = SURE_PREFIXES
-        more = (n + 3) >> 2
     for part in range(n_parts):
         if parts[part] == 0 or parts[part] == model.unk_token:
             flags = SOME_UNKNOWN
-            more = 0
-    if flags & SOME_UNKNOWN:
+    if flags == SOME_UNKNOWN:
         # Not into state.out, which has the ids of words before this one.
         count = add_exactly(model, state, segment, &score, ids)
         if count < 0:
             return count
+    elif n_parts > 0 and sure_prefixes(
+        &state.paths, segment.text, n, risk, <uint8_t*> (parts + n_parts)
+    ):
+        flags = SURE_PREFIXES
+        more = (n + 3) >> 2
     record[0] = <uint32_t> count
     record[1] = <uint32_t> n_parts << FLAG_BITS | flags
     store_record(

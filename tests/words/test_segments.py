@@ -98,6 +98,8 @@ def of_tokenizers(
     oracle.pre_tokenizer = tokenizers.pre_tokenizers.Metaspace(split=False)
     path = folder / "tokenizer.json"
     path.write_text(oracle.to_str(), encoding="utf-8")
+    # It reads some scores as the number next to them.
+    oracle = tokenizers.Tokenizer.from_file(str(path))
 
     def encode(text: str) -> list[int]:
         ids: list[int] = oracle.encode(text, add_special_tokens=False).ids

@@ -45,6 +45,7 @@ cdef enum:
     KEPT_STATES = 16
     NOGIL_CHARS = 4096
     LEAST_CHANGING = 128        # characters whose runs are looked up: some near the end are not found
+    MOST_SCORE = 30_000         # from MOST_SUM to 2 ** 17 there is room for one
     SPARSEST = 4                # times as many ids as tokens, and more, have no table
     LEAST_LENGTHS = 1 << 12
     MOST_BYTES = 0xFFFF         # of a token that the table has
@@ -105,6 +106,11 @@ cdef class WordEncoder:
             self.model.most_score = options["most_score"]
             self.model.rounding = options["rounding"]
             self.model.is_single = options["is_single"]
+            self.model.is_falling = (
+                self.model.unk_score <= 0 and self.model.most_score < MOST_SCORE
+            )
+            for number in range(len(scores)):
+                self.model.is_falling = self.model.is_falling and scores[number] <= 0
             self.model.fuses = options["fuses"]
             if options["byte_ids"] is not None:
                 self.model.falls_back = True

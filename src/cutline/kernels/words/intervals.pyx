@@ -13,7 +13,6 @@ from cutline.kernels.base.late import numpy as np
 from cutline.kernels.base.common cimport INTERRUPTED, int64_t
 from cutline.kernels.base.signals cimport is_interrupted
 from cutline.kernels.words.longest_end cimport LongestEnds
-from cutline.kernels.words.starts cimport fetch_sum
 from cutline.kernels.words.word_state cimport OwnedWordState, WordState
 
 cdef Py_ssize_t MOST_TOKENS = <Py_ssize_t> 1 << 60
@@ -61,8 +60,8 @@ cdef class WordIntervals(LongestEnds):
                     self.fetch_text(spans[row, 0])
                     self.fetch_text(spans[row, 1])
                 if AHEAD <= row < n + AHEAD:
-                    fetch_sum(&self.starts, spans[row - AHEAD, 0])
-                    fetch_sum(&self.starts, spans[row - AHEAD, 1])
+                    self.fetch_sums(spans[row - AHEAD, 0])
+                    self.fetch_sums(spans[row - AHEAD, 1])
                 if row < 2 * AHEAD:
                     continue
                 count = self.count_slice(

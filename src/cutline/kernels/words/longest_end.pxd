@@ -15,6 +15,12 @@ cdef class LongestEnds(SliceCounts):
     cdef Py_ssize_t last_place(
         self, WordState* state, SliceHead* head, Py_ssize_t n
     ) noexcept nogil
+    cdef bint is_changed(
+        self, const WordState* state, Py_ssize_t first, Py_ssize_t end
+    ) noexcept nogil
+    cdef Py_ssize_t longest_alone(
+        self, WordState* state, Py_ssize_t start, Py_ssize_t n
+    ) noexcept nogil
     cdef Py_ssize_t ask_longest_fit(
         self, Py_ssize_t start, Py_ssize_t end, Py_ssize_t n, bint inside
     ) noexcept with gil

@@ -78,6 +78,9 @@ cdef class LongestEnds(SliceCounts):
         low = last_rank(&self.starts, rank, left)
         place = start_of_rank(&self.starts, low, first)
         limit = end_before(&self.starts, low + 1, place)
+        self.find_moved(state, head)
+        if self.is_changed(state, first, limit):
+            return self.longest_alone(state, start, n + before)
         if place > start and is_joint(&self.starts, place):
             # What is unknown after a joint may be one token with what is before it.
             if low == rank:
@@ -104,9 +107,28 @@ cdef class LongestEnds(SliceCounts):
         rank = rank_of(&self.starts, head.first)
         rank = last_rank(&self.starts, rank, self.starts.sums[rank] + n - before)
         end = end_before(&self.starts, rank + 1, head.first)
+        self.find_moved(state, head)
+        if self.is_changed(state, head.first, end):
+            return self.longest_fit(state, head, n)
         if end - start_of_rank(&self.starts, rank, head.first) > FAR:
             return self.longest_fit(state, head, n)
         return end
+
+    cdef bint is_changed(
+        self, const WordState* state, Py_ssize_t first, Py_ssize_t end
+    ) noexcept nogil:
+        """Whether rounding may change how many tokens a slice has between its first start and an end."""
+        cdef Py_ssize_t changes
+        return self.unsure.count > 0 and (
+            self.changed_by_rounding(state, first, end + 1, &changes) < 0 or changes != 0
+        )
+
+    cdef Py_ssize_t longest_alone(
+        self, WordState* state, Py_ssize_t start, Py_ssize_t n
+    ) noexcept nogil:
+        """The greatest end of a slice with at most n tokens, found without starts."""
+        cdef Py_ssize_t end = self.end_in_window(state, start, self.starts.n, n)
+        return end if end != NOT_FOUND else self.best_end(state, start, start, self.starts.n, n)
 
     cdef Py_ssize_t ask_longest_fit(
         self, Py_ssize_t start, Py_ssize_t end, Py_ssize_t n, bint inside
@@ -329,7 +351,7 @@ cdef class LongestEnds(SliceCounts):
         if model.has_segments and length > STORED_BYTES and not inside:
             return count_segment_prefixes(model, state, word, length, most, state.spans)
         status = count_prefixes(
-            model, &state.paths, word, length, state.spans, inside, self.longest_word
+            model, &state.paths, word, length, state.spans, inside, state.sums.rounding
         )
         if status < 0:
             return status
@@ -364,6 +386,8 @@ cdef class LongestEnds(SliceCounts):
         if count < 0:
             return count
         most = count + n
+        if place > start and self.encoder.model.kind == UNIGRAM:
+            return self.longest_alone(state, start, most)
         while end > place:
             count = self.count_alone(state, start, end)
             if count < 0:

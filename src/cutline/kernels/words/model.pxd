@@ -27,6 +27,7 @@ cdef struct WordModel:
     double unk_score
     double most_score               # how far from 0 the score of a token, or of what is unknown, is
     bint is_single                  # sums are rounded to single precision, as sentencepiece's are
+    bint is_falling                 # no score is over 0, nor so low that rounded sums reach 2 ** 17
     double rounding                 # the most that rounding moves a sum, for each byte of a word
     uint32_t unk_token              # the number of the token of what is unknown and 1
     bint fuses
@@ -56,3 +57,4 @@ cdef struct Paths:
     # In single precision: sums at this place and after it are by so much greater than before it.
     Py_ssize_t rebased
     double base
+    double taken                    # from all sums so far, for they began anew

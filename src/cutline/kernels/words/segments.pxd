@@ -3,7 +3,6 @@
 from cutline.kernels.base.common cimport uint8_t, uint32_t, uint64_t
 from cutline.kernels.encode.caches cimport STORED_BYTES
 from cutline.kernels.words.model cimport WordModel
-from cutline.kernels.words.unigram cimport Joints
 from cutline.kernels.words.word_state cimport WordState
 
 cdef enum:
@@ -38,7 +37,6 @@ cdef void add_scores(
 cdef Py_ssize_t encode_segments(
     const WordModel* model, WordState* state, const uint8_t* word, Py_ssize_t n, uint32_t* out
 ) noexcept nogil
-cdef Py_ssize_t join_segments(
-    const WordModel* model, WordState* state, const uint8_t* word, Py_ssize_t n, Joints* joints,
-    Py_ssize_t before
+cdef Py_ssize_t add_word(
+    const WordModel* model, WordState* state, Py_ssize_t word, double* score
 ) noexcept nogil

@@ -20,20 +20,17 @@ from cutline.kernels.base.signals cimport is_interrupted
 from cutline.kernels.encode.caches cimport index_slot, store_record, stored_record
 from cutline.kernels.words.images cimport META
 from cutline.kernels.words.unigram cimport (
-    MOST_SUM, add_joint, best_path, count_path, sure_path, sure_prefixes,
+    HALF_BIT, MOST_SUM, best_path, count_path, rounding_of, sure_path, sure_prefixes,
 )
 
 cdef extern from "string.h":
     void* memchr(const void* text, int byte, size_t n) noexcept nogil
 
 cdef enum:
-    LONG_SEGMENT = 64       # bytes: longer ones get joints inside
     SEGMENT = 1 << 27       # in the code of a record, beside how many bytes it has: no word is so long
 
 # Bytes of a word: in a longer one, rounding moves sums by more.
 cdef Py_ssize_t MOST_BYTES = <Py_ssize_t> 1 << 32
-# The most that rounding moves a sum of up to MOST_SUM in single precision.
-cdef double HALF_BIT = 1 / 256.
 
 cdef bint has_late_blank(const uint8_t* token, Py_ssize_t n) noexcept nogil:
     """Whether a token has a blank after another character."""
@@ -77,79 +74,14 @@ cdef Py_ssize_t encode_segments(
     return total
 
 
-cdef Py_ssize_t join_segments(
-    const WordModel* model, WordState* state, const uint8_t* word, Py_ssize_t n, Joints* joints,
-    Py_ssize_t before
+cdef Py_ssize_t add_word(
+    const WordModel* model, WordState* state, Py_ssize_t word, double* score
 ) noexcept nogil:
-    """Count the tokens of a word that has segments; or a status. What joints are is told in `Joints`.
-
-    UNKNOWN: those of a segment could depend on the sum before it.
-
-    Args:
-        joints: emptied, and filled with the starts of segments but the first, and with the joints
-            inside long ones.
-        before: bytes that the word may have before it.
-    """
-    cdef Joints inside
-    cdef Py_ssize_t count
-    inside.items = NULL
-    inside.slots = inside.count = joints.count = 0
-    count = join_with(model, state, word, n, joints, &inside, before)
-    free(inside.items)
-    return count
-
-
-cdef Py_ssize_t join_with(
-    const WordModel* model, WordState* state, const uint8_t* word, Py_ssize_t n, Joints* joints,
-    Joints* inside, Py_ssize_t before
-) noexcept nogil:
-    """The same, with room for the joints of a segment."""
-    cdef Segment segments[SEGMENTS_AT_ONCE]
-    cdef const Segment* segment
-    cdef Py_ssize_t at = 0, start, count, total = 0, n_segments, number, joint, begun
-    while at < n:
-        begun = at
-        n_segments = find_segments(state, word, &at, n, segments)
-        for number in range(n_segments):
-            segment = &segments[number]
-            start = segment.text - word
-            if start > 0 and not add_joint(joints, start, total):
-                return NO_MEMORY
-            inside.count = 0
-            count = join_segment(model, state, segment, n + before, inside)
-            if count < 0:
-                return count
-            for joint in range(inside.count):
-                if not add_joint(
-                    joints, start + inside.items[joint].at, total + inside.items[joint].tokens
-                ):
-                    return NO_MEMORY
-            total += count
-        if is_interrupted(&state.paths.watch, at - begun):
-            return INTERRUPTED
-    return total
-
-
-cdef inline Py_ssize_t join_segment(
-    const WordModel* model, WordState* state, const Segment* segment, Py_ssize_t longest,
-    Joints* joints
-) noexcept nogil:
-    """Count the tokens of a segment of a word of so many bytes; see `join_segments`."""
-    cdef uint32_t found[RECORD_SLOTS]
-    cdef const uint32_t* record = found
-    cdef Py_ssize_t count
-    cdef double score = 0
-    if segment.n <= LONG_SEGMENT and may_be_kept(model, segment, longest, score):
-        count = known_parts(model, state, segment, found, &record)
-        if count != 0:
-            return count if count < 0 else record[0]
-    if not grow(<void**> &state.out, &state.out_slots, 4 * segment.n + 4, sizeof(uint32_t)):
-        return NO_MEMORY
-    count = best_path(
-        model, &state.paths, segment.text, segment.n, &score, state.out, NULL, joints, True,
-        longest - segment.n,
-    )
-    return count if count < 0 or state.paths.is_sure else UNKNOWN
+    """Add the tokens of a word of the batch to a sum. Returns how many; or a status."""
+    cdef Segment segment
+    segment.text = state.reader.buffer + state.words.starts[word]
+    segment.n = state.words.lengths[word]
+    return add_exactly(model, state, &segment, score, NULL)
 
 
 cdef Py_ssize_t find_segments(
@@ -270,7 +202,7 @@ cdef Py_ssize_t keep(
             each of its bytes how many tokens it has up to there, if that does not depend on the sum.
     """
     cdef Py_ssize_t n = segment.n, n_parts, part, count, more = 0
-    cdef double most = HALF_BIT if model.is_single else model.rounding * MOST_BYTES
+    cdef double most = HALF_BIT if model.is_single else rounding_of(model, MOST_BYTES)
     # Both sums move, with each token; a path has no more tokens than characters.
     cdef double risk = 2 * (characters_in(segment.text, n, n) + 2) * most, score = 0
     cdef uint32_t* parts = record + RECORD_HEAD

@@ -17,12 +17,14 @@ from cutline.kernels.words.model cimport WordModel
 from cutline.kernels.words.reader cimport Reader, read_words, start_inside, start_reading
 from cutline.kernels.words.run_counts cimport ask_count
 from cutline.kernels.words.starts cimport (
-    begins_entangled, fetch_start, is_joint, last_start, next_start, tokens_before,
+    begins_entangled, fetch_start, is_joint, last_start, next_start, rank_of, tokens_before,
 )
+from cutline.kernels.words.segments cimport add_word
 from cutline.kernels.words.stretches cimport count_batches, count_stretch
 from cutline.kernels.words.text_starts cimport TextStarts
 from cutline.kernels.words.trie cimport Trie, child_of, ends_token, label_at
-from cutline.kernels.words.unigram cimport best_path
+from cutline.kernels.words.unigram cimport HALF_BIT, best_path, rounding_of
+from cutline.kernels.words.unsure_parts cimport changed_tokens, half_bit_of
 from cutline.kernels.words.word_state cimport WordState
 
 cdef enum:
@@ -38,11 +40,19 @@ cdef class SliceCounts(TextStarts):
         prefetch(<const uint8_t*> self.text.data + at * self.text.kind)
         fetch_start(&self.starts, at)
 
+    cdef void fetch_sums(self, Py_ssize_t at) noexcept nogil:
+        """Fetch what is known of the starts near a place, where fetch_text was called."""
+        cdef Py_ssize_t rank = rank_of(&self.starts, at)
+        prefetch(&self.starts.sums[rank])
+        if self.has_scores:
+            prefetch(&self.scores[rank])
+
     cdef Py_ssize_t find_head(
         self, WordState* state, Py_ssize_t start, SliceHead* head
     ) noexcept nogil:
         """Find the first start of slices that begin at a place. Returns a status."""
         head.asked = start
+        head.score = 0
         head.start = self.after_white(start)
         head.first = self.first_start(state, head.start)
         if self.by_runs:
@@ -82,14 +92,34 @@ cdef class SliceCounts(TextStarts):
     cdef Py_ssize_t count_head(self, WordState* state, SliceHead* head) noexcept nogil:
         """The tokens before the first start, which there is; or a status."""
         if head.tokens == UNKNOWN:
-            head.tokens = self.count_alone(state, head.start, head.first)
+            if self.is_rounded or self.unsure.count > 0:
+                head.tokens = self.count_rounded_head(state, head)
+            else:
+                head.tokens = self.count_alone(state, head.start, head.first)
         return head.tokens
+
+    cdef Py_ssize_t count_rounded_head(self, WordState* state, SliceHead* head) noexcept nogil:
+        """The same, and the sum of the last word."""
+        cdef Py_ssize_t tokens = 0, count = 0, n, word
+        if self.has_entangled(head.start, head.first):
+            return self.ask_count(head.start, head.first, False)
+        start_reading(&state.reader, head.start, head.first, self.encoder.prefixes)
+        n = read_words(&state.reader, &state.words)
+        while n > 0:
+            for word in range(n):
+                head.score = 0
+                count = add_word(&self.encoder.model, state, word, &head.score)
+                if count < 0:
+                    return count
+                tokens += count
+            n = read_words(&state.reader, &state.words)
+        return tokens if n == 0 else n
 
     cdef Py_ssize_t count_from(
         self, WordState* state, SliceHead* head, Py_ssize_t end
     ) noexcept nogil:
         """The same of a slice whose head is known."""
-        cdef Py_ssize_t start = head.start, first = head.first, last, before, tail = 0
+        cdef Py_ssize_t start = head.start, first = head.first, last, before, changes = 0, tail = 0
         if start >= end:
             return 0
         if first == NOT_FOUND or first > end:
@@ -100,6 +130,7 @@ cdef class SliceCounts(TextStarts):
         before = self.count_head(state, head)
         if before < 0:
             return before
+        self.find_moved(state, head)
         if last < end:
             tail = self.count_after(state, start, last, end)
             if tail == NOT_FOUND and last > first:
@@ -110,7 +141,44 @@ cdef class SliceCounts(TextStarts):
                 return self.count_alone(state, start, end)
             if tail < 0:
                 return tail
-        return before + tokens_before(&self.starts, last) - tokens_before(&self.starts, first) + tail
+        if self.unsure.count > 0 and self.changed_by_rounding(state, first, last, &changes) < 0:
+            return self.count_alone(state, start, end)
+        before += tokens_before(&self.starts, last) - tokens_before(&self.starts, first)
+        return before + changes + tail
+
+    cdef void find_moved(self, WordState* state, const SliceHead* head) noexcept nogil:
+        """Find by how much sums of the word of a slice's first start differ from those of the text."""
+        state.sums.moved = 0
+        if self.has_scores and is_joint(&self.starts, head.first):
+            state.sums.moved = head.score - self.scores[rank_of(&self.starts, head.first)]
+        state.sums.tokens = tokens_before(&self.starts, head.first)
+
+    cdef Py_ssize_t changed_by_rounding(
+        self, const WordState* state, Py_ssize_t first, Py_ssize_t last, Py_ssize_t* changes
+    ) noexcept nogil:
+        """By how much rounding changes the tokens between two starts of a slice. 0; or UNKNOWN."""
+        changes[0] = 0
+        if not is_joint(&self.starts, first):
+            return 0
+        return changed_tokens(
+            &self.encoder.model, &self.unsure, first, last, state.sums.moved, state.sums.tokens, changes
+        )
+
+    cdef double rounding_after(
+        self, const WordState* state, Py_ssize_t place, Py_ssize_t n
+    ) noexcept nogil:
+        """By how much rounding moves a sum, less another, with each token of n bytes after a joint."""
+        cdef const WordModel* model = &self.encoder.model
+        cdef double sum
+        if not self.is_rounded:
+            return rounding_of(model, n + self.longest_word)
+        # In another word than the slice's first one, sums begin there.
+        if self.n_joined > 1:
+            return 4 * HALF_BIT
+        sum = state.sums.moved + self.scores[rank_of(&self.starts, place)] - n * model.most_score
+        sum -= 2 * (tokens_before(&self.starts, place) - state.sums.tokens) * HALF_BIT
+        # See most_moved.
+        return 4 * half_bit_of(sum)
 
     cdef Py_ssize_t count_after(
         self, WordState* state, Py_ssize_t start, Py_ssize_t place, Py_ssize_t end
@@ -142,6 +210,7 @@ cdef class SliceCounts(TextStarts):
         token with those before them. Also NO_MEMORY.
         """
         cdef const WordModel* model = &self.encoder.model
+        cdef const uint8_t* text
         cdef Py_ssize_t n, count
         cdef double score = 0
         start_inside(&state.reader, &state.words, place, end, self.encoder.prefixes)
@@ -151,9 +220,10 @@ cdef class SliceCounts(TextStarts):
         n = state.words.lengths[0]
         if not grow(<void**> &state.out, &state.out_slots, 4 * n + 4, sizeof(uint32_t)):
             return NO_MEMORY
+        text = state.reader.buffer + state.words.starts[0]
+        state.sums.rounding = self.rounding_after(state, place, n)
         count = best_path(
-            model, &state.paths, state.reader.buffer + state.words.starts[0], n, &score, state.out,
-            NULL, NULL, True, self.longest_word,
+            model, &state.paths, text, n, &score, state.out, NULL, NULL, True, state.sums.rounding,
         )
         if count >= 0 and (
             not state.paths.is_sure or (model.fuses and state.paths.begins_unknown)

@@ -109,11 +109,6 @@ cdef inline void fetch_start(const Starts* starts, Py_ssize_t at) noexcept nogil
     prefetch(&starts.ranks[at >> 6])
 
 
-cdef inline void fetch_sum(const Starts* starts, Py_ssize_t at) noexcept nogil:
-    """Fetch the tokens before the starts near a place, whose rank was fetched."""
-    prefetch(&starts.sums[rank_of(starts, at)])
-
-
 cdef inline int64_t tokens_before(const Starts* starts, Py_ssize_t at) noexcept nogil:
     """The tokens before a start."""
     return starts.sums[rank_of(starts, at)]

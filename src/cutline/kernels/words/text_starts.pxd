@@ -4,6 +4,7 @@ from cutline.kernels.base.characters cimport Characters
 from cutline.kernels.base.common cimport int64_t, uint8_t, uint64_t
 from cutline.kernels.words.char_map cimport CharMap
 from cutline.kernels.words.encoder cimport WordEncoder
+from cutline.kernels.words.unsure_parts cimport UnsureParts
 from cutline.kernels.words.starts cimport Starts
 from cutline.kernels.words.unigram cimport Joints
 from cutline.kernels.words.word_state cimport WordState
@@ -23,8 +24,16 @@ cdef class TextStarts:
     cdef Py_ssize_t gap         # tokens from one start to the next; 0: no start is left out
     cdef Py_ssize_t before      # bytes that may come before the first word
     cdef Py_ssize_t longest_word    # bytes of those with joints
+    cdef bint are_few           # slices are: joints are, too
+    cdef UnsureParts unsure     # between joints
+    cdef Py_ssize_t n_joined    # words with joints
+    cdef bint is_rounded        # ... whose sums have 24 bits
+    cdef bint has_scores
+    cdef double* scores         # of each start inside a word: the sum before it in the word
+    cdef Py_ssize_t score_slots
     cdef readonly int64_t total
     cdef Py_ssize_t build_with(self, WordState* state, parts) except? -1
+    cdef void begin_starts(self) noexcept nogil
     cdef bint reserve(self, bint has_parts) noexcept nogil
     cdef Py_ssize_t take_text(self, WordState* state, const Characters* text) noexcept nogil
     cdef void rank(self) noexcept nogil
@@ -56,6 +65,10 @@ cdef class TextStarts:
     cdef bint add_gap(self, Py_ssize_t start, Py_ssize_t end, int64_t tokens) noexcept nogil
     cdef Py_ssize_t add_joints(
         self, WordState* state, Py_ssize_t word, int64_t before, Joints* joints
+    ) noexcept nogil
+    cdef bint keep_score(self, double score) noexcept nogil
+    cdef void locate_unsure(
+        self, const WordState* state, Py_ssize_t word, Py_ssize_t part, int64_t before
     ) noexcept nogil
     cdef Py_ssize_t join(
         self, WordState* state, const uint8_t* word, Py_ssize_t n, Joints* joints

@@ -25,14 +25,16 @@ from cutline.kernels.words.reader cimport (
     FIRSTS, PLACES, WORD_SLOTS, Words, ends_cut_off, read_words, start_reading,
 )
 from cutline.kernels.words.run_counts cimport count_changed, count_closed_runs, count_new_runs
-from cutline.kernels.words.segments cimport encode_segments, join_segments
+from cutline.kernels.words.segment_joints cimport join_segments
+from cutline.kernels.words.segments cimport encode_segments
 from cutline.kernels.words.separators cimport closed_run, ends_closed, ends_word, is_separator
 from cutline.kernels.words.starts cimport (
     Starts, add_ready_start, add_start, begins_entangled, has_entangled, have_room,
     last_start, last_unranked_start, next_start, popcount, tokens_before,
 )
 from cutline.kernels.words.stretches cimport ANY_LENGTH, count_stretch, count_words
-from cutline.kernels.words.unigram cimport Joints, best_path
+from cutline.kernels.words.unigram cimport Joints, best_path, rounding_of
+from cutline.kernels.words.unsure_parts cimport UnsurePart
 from cutline.kernels.words.word_state cimport OwnedWordState, WordState, make_room
 
 cdef enum:
@@ -74,6 +76,9 @@ cdef class TextStarts:
         self.encoder = encoder
         self.char_map = encoder.plain if is_plain else encoder.raw
         self.before = before
+        self.has_scores = encoder.model.is_falling and encoder.model.has_segments and before == 0
+        self.is_rounded = self.has_scores and encoder.model.is_single
+        self.are_few = gap > 0
         self.gap = gap if encoder.separators.are_known and not is_plain else 0
         is_entangled = self.char_map.prepare(text) >= 0
         if is_entangled:
@@ -100,6 +105,8 @@ cdef class TextStarts:
     def __dealloc__(self):
         free(self.starts.sums)
         free(self.memory)
+        free(self.scores)
+        free(self.unsure.items)
 
     cdef Py_ssize_t build_with(self, WordState* state, parts) except? -1:
         """Build all; see `build`. Parts with entangled characters are none if runs have them."""
@@ -107,7 +114,7 @@ cdef class TextStarts:
         cdef Py_ssize_t outcome
         if not self.reserve(parts is not None):
             raise MemoryError(f"no memory for the starts of {self.starts.n} characters of text")
-        self.starts.count = self.total = self.longest_word = 0
+        self.begin_starts()
         self.encoder.begin(state, self.char_map, self.held)
         state.paths.watch.is_on = True
         state.may_change = self.by_runs
@@ -119,6 +126,11 @@ cdef class TextStarts:
             self.rank()
         state.may_change = False
         return outcome
+
+    cdef void begin_starts(self) noexcept nogil:
+        """Begin with no start."""
+        self.starts.count = self.total = self.longest_word = 0
+        self.unsure.count = self.n_joined = 0
 
     cdef bint reserve(self, bint has_parts) noexcept nogil:
         """Make bitmaps. False: no memory."""
@@ -143,7 +155,7 @@ cdef class TextStarts:
         self.starts.n = text.n
         if not self.reserve(False):
             return NO_MEMORY
-        self.starts.count = self.total = self.longest_word = 0
+        self.begin_starts()
         state.reader.text = text[0]
         state.prefixes.start = NOT_FOUND
         cdef Py_ssize_t outcome = self.build(state, NULL, 0)
@@ -471,7 +483,7 @@ cdef class TextStarts:
         """Add the joints of a long word. Returns its tokens, NO_MEMORY or INTERRUPTED."""
         cdef const uint8_t* data = state.reader.buffer + state.words.starts[word]
         cdef const Py_ssize_t* origins = state.reader.origins + state.words.starts[word]
-        cdef Py_ssize_t n = state.words.lengths[word], at, place, count
+        cdef Py_ssize_t n = state.words.lengths[word], at, place, count, part = self.unsure.count
         count = self.join(state, data, n, joints)
         if count < 0:
             return count
@@ -484,31 +496,62 @@ cdef class TextStarts:
                 &self.starts, origins[place], before + joints.items[at].tokens, True
             ):
                 return NO_MEMORY
+            if self.has_scores and not self.keep_score(joints.items[at].score):
+                return NO_MEMORY
+        self.n_joined += joints.count > 0
+        self.locate_unsure(state, word, part, before)
         return count
+
+    cdef bint keep_score(self, double score) noexcept nogil:
+        """Keep the sum before the last start. False: no memory."""
+        if not grow(
+            <void**> &self.scores, &self.score_slots, self.starts.count, sizeof(double)
+        ):
+            return False
+        self.scores[self.starts.count - 1] = score
+        return True
+
+    cdef void locate_unsure(
+        self, const WordState* state, Py_ssize_t word, Py_ssize_t part, int64_t before
+    ) noexcept nogil:
+        """Tell where the unsure parts of a word, from one on, are in the text."""
+        cdef const Py_ssize_t* origins = state.reader.origins + state.words.starts[word]
+        for part in range(part, self.unsure.count):
+            self.unsure.items[part].at = origins[self.unsure.items[part].at]
+            self.unsure.items[part].word = state.words.firsts[word]
+            self.unsure.items[part].tokens += before
 
     cdef Py_ssize_t join(
         self, WordState* state, const uint8_t* word, Py_ssize_t n, Joints* joints
     ) noexcept nogil:
         """Find the joints of a long word. Returns its tokens, NO_MEMORY or INTERRUPTED."""
         cdef const WordModel* model = &self.encoder.model
-        cdef Py_ssize_t count = UNKNOWN
+        cdef Py_ssize_t count, part = self.unsure.count
         cdef double score = 0
-        cdef bint is_rounded = model.is_single and n > MOST_SINGLE
+        cdef bint is_sure = self.is_rounded or not model.is_single or n <= MOST_SINGLE
         joints.count = 0
-        if model.has_segments and is_rounded:
-            return encode_segments(model, state, word, n, NULL)
-        if not is_rounded:
+        if is_sure:
             self.longest_word = max(self.longest_word, n)
-        if model.has_segments and n > STORED_BYTES and not model.is_single:
-            count = join_segments(model, state, word, n, joints, self.before)
-        if count != UNKNOWN:
+        elif model.has_segments:
+            return encode_segments(model, state, word, n, NULL)
+        if self.is_rounded or (model.has_segments and n > STORED_BYTES and not model.is_single):
+            count = join_segments(
+                model, state, word, n, n + self.before, self.are_few, joints, &self.unsure
+            )
+            if self.before > 0 and self.unsure.count > part:
+                # Sums before the word decide about all that comes after such a part.
+                joints.count = 0
+                self.unsure.count = part
             return count
         if not grow(<void**> &state.out, &state.out_slots, 4 * n + 4, sizeof(uint32_t)):
             return NO_MEMORY
-        return best_path(
-            model, &state.paths, word, n, &score, state.out, NULL, NULL if is_rounded else joints,
-            not is_rounded, self.before,
+        count = best_path(
+            model, &state.paths, word, n, &score, state.out, NULL, joints if is_sure else NULL,
+            is_sure, rounding_of(model, n + self.before),
         )
+        if not state.paths.is_sure:
+            joints.count = 0
+        return count
 
     cdef bint has_entangled(self, Py_ssize_t start, Py_ssize_t end) noexcept nogil:
         """Whether a slice has entangled characters, or some of a part that is counted as a whole."""
@@ -551,7 +594,10 @@ cdef class TextStarts:
     def nbytes(self):
         """The memory it uses in bytes, without the text."""
         cdef Py_ssize_t bytes_of_word = 20 if self.starts.entangled == NULL else 28
-        return bytes_of_word * ((self.starts.n >> 6) + 1) + self.starts.slots * sizeof(int64_t)
+        return (
+            bytes_of_word * ((self.starts.n >> 6) + 1) + self.starts.slots * sizeof(int64_t)
+            + self.score_slots * sizeof(double) + self.unsure.slots * sizeof(UnsurePart)
+        )
 
     def start_from(self, Py_ssize_t at):
         """The first start from a place on, or -1."""

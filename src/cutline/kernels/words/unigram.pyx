@@ -12,7 +12,7 @@ from libc.math cimport fabs
 from libc.stdlib cimport free
 
 from cutline.kernels.base.common cimport (
-    INTERRUPTED, NO_MEMORY, NONE, UNKNOWN, grow, is_continuation, likely, uint64_t,
+    INTERRUPTED, NO_MEMORY, NONE, UNKNOWN, characters_in, grow, is_continuation, likely, uint64_t,
 )
 from cutline.kernels.base.signals cimport is_interrupted
 from cutline.kernels.words.images cimport META
@@ -26,13 +26,6 @@ cdef enum:
     LEAST_JOINT = 24        # bytes from one joint to the next
     AT_ONCE = 32
     WATCHED = 1 << 14       # bytes of a word that are added to the watch at a time
-    # In a number of tokens: the last one is unknown, and takes more such characters; or one of
-    # them is spelled by its bytes, so that the number is compared with no other.
-    HAS_UNKNOWN = 1 << 31
-    # What a path is compared with: no other, those with another number of tokens, all.
-    NEITHER = 0
-    NUMBERS = 1
-    PATHS = 2
 
 cdef double FAR = 1e300     # the margin of a path that is the only one
 
@@ -203,6 +196,7 @@ cdef inline void rebase(Paths* paths, Py_ssize_t at) noexcept nogil:
     """Begin sums anew at a place, for they lose their last bits as they become greater."""
     paths.rebased = at
     paths.base = paths.to[at].score
+    paths.taken += paths.base
     paths.to[at].score = 0
 
 
@@ -281,8 +275,7 @@ cdef Py_ssize_t write_unknown(
 
 cdef Py_ssize_t best_path(
     const WordModel* model, Paths* paths, const uint8_t* word, Py_ssize_t n,
-    double* score, uint32_t* out, Py_ssize_t* spans, Joints* joints, bint compares,
-    Py_ssize_t before
+    double* score, uint32_t* out, Py_ssize_t* spans, Joints* joints, bint compares, double moved
 ) noexcept nogil:
     """The ids of a word (n >= 1). Returns how many, or NO_MEMORY or INTERRUPTED.
 
@@ -291,25 +284,29 @@ cdef Py_ssize_t best_path(
         out: has room for four for each byte.
         spans: where each token starts and ends; NULL: not asked.
         joints: emptied, and filled with places at which the word can be cut; NULL: not asked.
-        compares: say whether the number is sure; joints need it.
-        before: bytes that the word may have before it.
+        compares: say whether the number is sure; joints are such if it is.
+        moved: by so much rounding may move a sum, less that in another text, with each token.
     """
     cdef Py_ssize_t at = 0, end, count = 0, run = -1, place, after
     cdef uint32_t token
     cdef bint is_sure = True, unknown
-    cdef Py_ssize_t longest = n + before, least
+    cdef Py_ssize_t least
+    cdef double before
     if joints != NULL:
         joints.count = 0
     while at < n:
         least = WINDOW if joints == NULL else LEAST_JOINT
+        before = score[0] + paths.taken
         if compares:
-            end = follow(model, paths, word + at, n - at, score[0], least, NUMBERS)
+            end = follow(
+                model, paths, word + at, n - at, score[0], least, compared(model, word + at, n - at)
+            )
         else:
             end = follow(model, paths, word + at, n - at, score[0], least, NEITHER)
         if end < 0:
             return end
         score[0] = paths.to[end].score
-        is_sure = is_sure and paths.to[end].margin > (end + 2) * model.rounding * longest
+        is_sure = is_sure and paths.to[end].margin > (characters_in(word + at, end, end) + 2) * moved
         turn_around(paths, end)
         after = paths.to[0].start
         if at == 0:
@@ -324,7 +321,9 @@ cdef Py_ssize_t best_path(
             if unknown:
                 run = at + place if run < 0 else run
             else:
-                if place == 0 and joints != NULL and at > 0 and not add_joint(joints, at, count):
+                if place == 0 and joints != NULL and at > 0 and not add_joint(
+                    joints, at, count, before
+                ):
                     return NO_MEMORY
                 out[count] = model.ids[token - 1]
                 if spans != NULL:
@@ -337,9 +336,22 @@ cdef Py_ssize_t best_path(
     if run >= 0:
         count = write_unknown(model, word, run, n, count, out, spans)
     paths.is_sure = is_sure
-    if joints != NULL and not is_sure:
-        joints.count = 0
     return count
+
+
+cdef int compared(const WordModel* model, const uint8_t* word, Py_ssize_t n) noexcept nogil:
+    """What the path of a part of a word is compared with.
+
+    One whose first token is unknown, though as many follow, could be one with the end of what is
+    before; there is none if the first character is a token.
+    """
+    cdef Py_ssize_t width
+    cdef uint32_t token
+    if not model.fuses:
+        return NUMBERS
+    label_at(word, &width)
+    token = find_in_trie(&model.trie, 0, word, min(n, width))
+    return NUMBERS if token != NONE and token + 1 != model.unk_token else PATHS
 
 
 cdef Py_ssize_t count_path(
@@ -369,6 +381,25 @@ cdef Py_ssize_t count_path(
     return count
 
 
+cdef double rounding_of(const WordModel* model, Py_ssize_t n) noexcept nogil:
+    """By how much rounding moves a sum in a word of at most n bytes with each token."""
+    return model.rounding * n
+
+
+cdef Py_ssize_t follow_part(
+    const WordModel* model, Paths* paths, const uint8_t* part, Py_ssize_t n, double score,
+    int compares, bint is_single
+) noexcept nogil:
+    """Find the best path from a sum to each place of a part of a word (n >= 1). Returns 0 or a status."""
+    cdef uint32_t node = 0
+    if not reserve_paths(paths, AT_ONCE):
+        return NO_MEMORY
+    begin_path(paths, score)
+    if is_single:
+        return min(follow_as(model, paths, part, 0, n, &node, n, compares, True), 0)
+    return min(follow_as(model, paths, part, 0, n, &node, n, compares, False), 0)
+
+
 cdef Py_ssize_t sure_path(
     const WordModel* model, Paths* paths, const uint8_t* word, Py_ssize_t n, double risk,
     uint32_t* tokens
@@ -381,20 +412,15 @@ cdef Py_ssize_t sure_path(
     Args:
         tokens: has room for n; gets their numbers and 1, or 0.
     """
-    cdef Py_ssize_t end, place, count = 0
-    cdef uint32_t node = 0
-    if not reserve_paths(paths, AT_ONCE):
-        return NO_MEMORY
-    begin_path(paths, 0)
+    cdef Py_ssize_t place = 0, count = 0
     # By how much it is better is known exactly, for these sums are not rounded to 24 bits.
-    end = follow_as(model, paths, word, 0, n, &node, n, PATHS, False)
-    if end < 0:
-        return end
-    if not paths.to[end].margin > risk:
+    cdef Py_ssize_t status = follow_part(model, paths, word, n, 0, PATHS, False)
+    if status < 0:
+        return status
+    if not paths.to[n].margin > risk:
         return 0
-    turn_around(paths, end)
-    place = 0
-    while place < end:
+    turn_around(paths, n)
+    while place < n:
         place = paths.to[place].start
         tokens[count] = paths.to[place].token
         count += 1
@@ -431,19 +457,22 @@ cdef inline void turn_around(Paths* paths, Py_ssize_t end) noexcept nogil:
     paths.to[0].start = after
 
 
-cdef bint add_joint(Joints* joints, Py_ssize_t at, Py_ssize_t tokens) noexcept nogil:
+cdef bint add_joint(
+    Joints* joints, Py_ssize_t at, Py_ssize_t tokens, double score
+) noexcept nogil:
     """Add a joint after all others. False: no memory."""
     if not grow(<void**> &joints.items, &joints.slots, joints.count + 1, sizeof(Joint)):
         return False
     joints.items[joints.count].at = at
     joints.items[joints.count].tokens = tokens
+    joints.items[joints.count].score = score
     joints.count += 1
     return True
 
 
 cdef Py_ssize_t count_prefixes(
     const WordModel* model, Paths* paths, const uint8_t* word, Py_ssize_t n, Py_ssize_t* counts,
-    bint compares, Py_ssize_t before
+    bint compares, double moved
 ) noexcept nogil:
     """Count the tokens of every prefix: counts[k] is that of word[:k], for k from 0 to n.
 
@@ -453,18 +482,18 @@ cdef Py_ssize_t count_prefixes(
     Args:
         compares: say whether the counts are sure: sums that began otherwise would give the same,
             for rounding moves them by less than paths with other numbers of tokens are behind.
-        before: bytes that the word may have before it then.
+        moved: see best_path.
     """
     cdef uint32_t node = 0
     cdef Py_ssize_t place
-    cdef double risk = (n + 2) * model.rounding * (n + before)
+    cdef double risk = (characters_in(word, n, n) + 2) * moved
     if not reserve_paths(paths, AT_ONCE):
         return NO_MEMORY
     begin_path(paths, 0)
     counts[0] = 0
     if not compares:
         return count_more_prefixes(model, paths, word, 0, n, &node, counts)
-    place = follow_on(model, paths, word, 0, n, &node, n, NUMBERS)
+    place = follow_on(model, paths, word, 0, n, &node, n, compared(model, word, n))
     if place < 0:
         return place
     paths.is_sure = True

@@ -23,6 +23,14 @@ cdef struct Prefixes:
     Py_ssize_t width            # characters that told this of the last ones
     Py_ssize_t counted          # bytes of the word that was looked into last
 
+# What is known of sums in a slice.
+cdef struct SliceSums:
+    # Where sums have 24 bits, and the slice's first start is inside a word:
+    double moved                # by so much those of the word are greater than in the text
+    Py_ssize_t tokens           # of the text before this start
+    # After the last joint: by so much rounding may move one less another, with each token.
+    double rounding
+
 # What one call works with: caches, buffers.
 cdef struct WordState:
     FirstEntry* first_level
@@ -42,6 +50,7 @@ cdef struct WordState:
     Py_ssize_t out_slots
     Py_ssize_t* spans
     Py_ssize_t span_slots
+    SliceSums sums
     bint may_change             # characters of the text change with one another
     void* changed_runs          # the object that counts runs with such
 

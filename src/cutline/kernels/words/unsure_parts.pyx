@@ -1,0 +1,231 @@
+"""Parts between joints whose number of tokens depends on the sum before them, by its rounding.
+
+A part is unsure if a path with another number of tokens is nearly as good as the best one. With sums
+of 24 bits, where all in it lie between two neighbouring powers of two, each score is rounded by as
+much whatever the sum is: so its tokens are found once for each power. Source: docs/words.md.
+
+Guarded by tests/words/test_unsure_parts.py.
+"""
+
+from libc.math cimport floor, fmax, frexp, ldexp
+
+from cutline.kernels.base.common cimport (
+    NO_MEMORY, UNKNOWN, characters_in, grow, is_continuation, uint32_t,
+)
+from cutline.kernels.words.model cimport Paths
+from cutline.kernels.words.unigram cimport (
+    HALF_BIT, MOST_SUM, NEITHER, NUMBERS, best_path, compared, follow_part, rounding_of,
+)
+
+cdef enum:
+    LONGEST_TRIED = 4096    # bytes of a part
+    MOST_CHANGE = 100       # tokens
+    LEAST_UNSURE = 64       # parts of a text, and one for so many bytes
+    BYTES_A_PART = 1024
+    SINGLE_BITS = 24
+    DOUBLE_BITS = 53
+    SINGLE_BINADES = 17     # sums are less than 2 ** 17 from 0
+
+
+cdef double most_moved(const WordModel* model, Py_ssize_t n) noexcept nogil:
+    """By how much rounding may move a sum, less that in another text, with each token.
+
+    Args:
+        n: bytes of the word, and of what may come before it.
+    """
+    # Both are rounded, and so are the two sums that are compared to know how far they are apart.
+    return 4 * HALF_BIT if model.is_single else rounding_of(model, n)
+
+
+cdef bint are_many(const UnsureParts* unsure, Py_ssize_t n) noexcept nogil:
+    """Whether unsure parts are so many in n bytes that joints do not pay."""
+    return unsure.count > LEAST_UNSURE + n // BYTES_A_PART
+
+
+cdef inline int binades_of(const WordModel* model) noexcept nogil:
+    """Sums are less than this power of two from 0."""
+    return SINGLE_BINADES if model.is_single else BINADES
+
+
+cdef inline double half_bit(const WordModel* model, int binade) noexcept nogil:
+    """The most that rounding moves sums of less than 2 ** binade."""
+    return ldexp(1, binade - (SINGLE_BITS if model.is_single else DOUBLE_BITS) - 1)
+
+
+cdef Py_ssize_t weigh(
+    const WordModel* model, Paths* paths, const uint8_t* text, Py_ssize_t n, Py_ssize_t count,
+    uint32_t* out, UnsurePart* part, UnsureParts* unsure
+) noexcept nogil:
+    """See whether rounding may change how many tokens a part between two joints has.
+
+    Returns 0, or a status.
+
+    Args:
+        count: its tokens, from the sum that is there.
+        out: has room for four ids for each byte.
+        part: where it is, the tokens and the sum before it are told; gets the rest.
+        unsure: gets the part if it may.
+    """
+    cdef int compares = compared(model, text, n)
+    cdef Py_ssize_t status
+    if n > LONGEST_TRIED:
+        compares = NEITHER
+    # By how much a path is better is known exactly, for these sums are not rounded to 24 bits.
+    status = follow_part(model, paths, text, n, 0, compares, False)
+    if status < 0:
+        return status
+    part.least = 0
+    if compares != NEITHER:
+        part.least = least_binade(
+            model, paths.to[n].margin, characters_in(text, n, n) + 2
+        )
+    if part.least == binades_of(model):
+        return 0
+    part.depth = depth_of(paths, text, n)
+    # A path whose first token is unknown could be one with the end of what is before.
+    status = try_binades(model, paths, text, n, count, compares == NUMBERS, out, part)
+    if status < 0:
+        return status
+    if not grow(
+        <void**> &unsure.items, &unsure.slots, unsure.count + 1, sizeof(UnsurePart)
+    ):
+        return NO_MEMORY
+    unsure.items[unsure.count] = part[0]
+    unsure.count += 1
+    return 0
+
+
+cdef inline int least_binade(
+    const WordModel* model, double margin, Py_ssize_t roundings
+) noexcept nogil:
+    """The greatest k such that rounding does not make up for a margin where sums are less than 2 ** k."""
+    cdef int least = binades_of(model)
+    while least > 0 and margin <= 2 * roundings * half_bit(model, least):
+        least -= 1
+    return least
+
+
+cdef double depth_of(const Paths* paths, const uint8_t* text, Py_ssize_t n) noexcept nogil:
+    """How much farther from 0 sums in a part are than that before it, rounding included."""
+    cdef Py_ssize_t place
+    cdef double depth = 0
+    for place in range(1, n + 1):
+        if place == n or not is_continuation(text[place]):
+            depth = fmax(depth, -paths.to[place].score)
+    return depth + 1 + n * HALF_BIT
+
+
+cdef Py_ssize_t try_binades(
+    const WordModel* model, Paths* paths, const uint8_t* text, Py_ssize_t n, Py_ssize_t count,
+    bint is_apart, uint32_t* out, UnsurePart* part
+) noexcept nogil:
+    """Find what sums between two powers of two change. Returns 0 or a status.
+
+    Sums that are apart by an even multiple of their last bit are rounded alike.
+
+    Args:
+        count: tokens that changes are compared with.
+        is_apart: the part has as many tokens as it has alone.
+        out: has room for its ids.
+    """
+    cdef int binade
+    cdef double power
+    cdef Py_ssize_t even, odd
+    part.below = NOT_TOLD
+    for binade in range(BINADES):
+        part.changes[binade] = NOT_TOLD
+    if not is_apart or not model.is_falling:
+        return 0
+    if part.depth < ldexp(1, part.least):
+        even = count_from(model, paths, text, n, 0, out)
+        if even < 0:
+            return even
+        part.below = change_of(even - count)
+    for binade in range(part.least, binades_of(model)):
+        power = ldexp(1, binade)
+        if part.depth > power / 4:
+            continue
+        even = count_from(model, paths, text, n, -1.25 * power, out)
+        if even < 0:
+            return even
+        odd = count_from(
+            model, paths, text, n, -1.25 * power - 2 * half_bit(model, binade + 1), out
+        )
+        if odd < 0:
+            return odd
+        if odd == even:
+            part.changes[binade] = change_of(even - count)
+    return 0
+
+
+cdef inline Py_ssize_t count_from(
+    const WordModel* model, Paths* paths, const uint8_t* text, Py_ssize_t n, double sum,
+    uint32_t* out
+) noexcept nogil:
+    """Count the tokens of a part after a sum; or a status."""
+    return best_path(model, paths, text, n, &sum, out, NULL, NULL, False, 0)
+
+
+cdef inline signed char change_of(Py_ssize_t change) noexcept nogil:
+    """A difference of tokens, or NOT_TOLD."""
+    return <signed char> change if -MOST_CHANGE <= change <= MOST_CHANGE else NOT_TOLD
+
+
+cdef Py_ssize_t changed_tokens(
+    const WordModel* model, const UnsureParts* unsure, Py_ssize_t first, Py_ssize_t last,
+    double moved, Py_ssize_t tokens, Py_ssize_t* changes
+) noexcept nogil:
+    """Sum up what changes in a slice between two characters, the first inside a word. 0, or UNKNOWN.
+
+    Args:
+        unsure: the parts of a text.
+        moved: how much greater sums of the first word are in the slice.
+        tokens: of the text before the first character.
+        changes: gets the sum.
+    """
+    cdef Py_ssize_t low = 0, high = unsure.count, middle
+    cdef const UnsurePart* part
+    cdef double doubt, near, far, anew
+    cdef double most = MOST_SUM if model.is_single else ldexp(1, BINADES)
+    cdef int binade
+    changes[0] = 0
+    while low < high:
+        middle = (low + high) >> 1
+        if unsure.items[middle].at < first:
+            low = middle + 1
+        else:
+            high = middle
+    while low < unsure.count and unsure.items[low].at < last:
+        part = &unsure.items[low]
+        if part.word >= first:
+            return 0        # sums begin with this word, as those of the text did
+        # Each of both was rounded with each token.
+        doubt = 2 * (part.tokens - tokens) * half_bit(model, binades_of(model)) + 1
+        near = -(moved + part.score) - doubt
+        far = -(moved + part.score) + doubt + part.depth
+        low += 1
+        if model.is_single and near >= most:
+            # So often sums began anew, each time somewhat beyond the most.
+            anew = floor(near / (most + model.most_score))
+            near -= anew * (most + model.most_score)
+            far -= anew * most
+        if far < ldexp(1, part.least):
+            if part.below == NOT_TOLD:
+                return UNKNOWN
+            changes[0] += part.below
+            continue
+        if near < 1 or far >= most:
+            return UNKNOWN
+        frexp(far, &binade)
+        binade -= 1
+        if near < ldexp(1, binade) or part.changes[binade] == NOT_TOLD:
+            return UNKNOWN
+        changes[0] += part.changes[binade]
+    return 0
+
+
+cdef double half_bit_of(double sum) noexcept nogil:
+    """The most that rounding to 24 bits moves sums down to one, which is not over 0."""
+    cdef int power
+    frexp(-sum, &power)
+    return ldexp(1, min(max(power, 0), SINGLE_BINADES) - SINGLE_BITS - 1)

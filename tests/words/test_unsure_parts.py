@@ -1,0 +1,72 @@
+"""Slices of long words in which some parts have other numbers of tokens, by how sums are rounded."""
+
+import random
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import short_or_long
+from tests.vocabulary.test_sentencepiece import needs_rule_of_sums
+from tests.words.test_segments import (
+    BLANK,
+    BYTES,
+    NORMAL,
+    Pieces,
+    of_sentencepiece,
+    of_tokenizers,
+    same_slices,
+)
+
+# By how much a token is better than two: sums of 24 bits are moved by up to 1/256 with each.
+LEADS = (0.0, 1e-7, -1e-7, 3e-6, -2e-5, 1e-4, -4e-4, 1e-3, -1e-3, 2e-3, 3e-3, -4e-3, 8e-3, 0.02)
+LETTERS = "abcdefgh"
+# Letters of the words between, and whether these have blanks between them.
+KINDS: dict[str, tuple[str, str]] = {
+    "words": (LETTERS, " "),
+    "words and characters that are no tokens": (LETTERS + "é😀", " "),
+    "no blanks": ("世界和平语言模型文本", ""),
+    "few blanks": ("世界和平语言模型文本", "           "),
+}
+
+
+def near_ties(rng: random.Random, letters: str) -> tuple[Pieces, list[str]]:
+    """Pieces whose scores are far apart, but for some that two others replace; and the texts of these."""
+    scores = {letter: -rng.uniform(9, 14) for letter in (*letters, BLANK) if letter not in "é😀"}
+    for _ in range(40):
+        word = "".join(rng.choices(letters.strip("é😀"), k=rng.randint(2, 3)))
+        scores[word] = scores[BLANK + word] = -rng.uniform(5, 11)
+    ties = {}
+    for lead in LEADS:
+        first, second = rng.sample([text for text in scores if text[0] != BLANK], 2)
+        if first + second not in scores and len(first + second) > 2:
+            ties[first + second] = scores[first] + scores[second] + lead
+    pieces = [(text, score, NORMAL) for text, score in {**scores, **ties}.items()]
+    return pieces, [*ties]
+
+
+def text_with_ties(rng: random.Random, kind: str, ties: list[str], size: int) -> str:
+    """A text in which ties are so rare that what is between them is sure."""
+    letters, blank = KINDS[kind]
+    parts = []
+    while size > 0:
+        parts.append("".join(rng.choices(letters, k=rng.randint(1, 12))))
+        if rng.random() < 0.01:
+            parts.append(f"{blank[:1]}{rng.choice(ties)}{blank[:1]}")
+        parts.append(blank[:1] if rng.random() < 1 / max(1, len(blank)) else "")
+        size -= len(parts[-2]) + len(parts[-1])
+    return "".join(parts)
+
+
+@short_or_long("n_models", 2, 40)
+@pytest.mark.parametrize("falls_back", [False, True])
+@pytest.mark.parametrize("kind", KINDS)
+def test_slices_and_cuts(kind: str, falls_back: bool, n_models: int, tmp_path: Path) -> None:
+    """Sums of floats and of doubles; slices in which the former begin anew, several times."""
+    needs_rule_of_sums("unigram")
+    rng = random.Random(f"{kind} {falls_back}")
+    for number in range(n_models):
+        pieces, ties = near_ties(rng, KINDS[kind][0])
+        pieces += BYTES if falls_back else []
+        text = text_with_ties(rng, kind, ties, (6_000, 60_000)[number % 2])
+        same_slices(rng, *of_sentencepiece(pieces, tmp_path), text)
+        same_slices(rng, *of_tokenizers(pieces, tmp_path, falls_back=falls_back), text[:20_000])

@@ -1,4 +1,4 @@
-"""Slices of long words in which some parts have other numbers of tokens, by how sums are rounded."""
+"""Slices of long words some parts of which have other numbers of tokens if sums are rounded so."""
 
 import random
 from pathlib import Path
@@ -30,7 +30,7 @@ KINDS: dict[str, tuple[str, str]] = {
 
 
 def near_ties(rng: random.Random, letters: str) -> tuple[Pieces, list[str]]:
-    """Pieces whose scores are far apart, but for some that two others replace; and the texts of these."""
+    """Pieces, some of which are nearly as good as two others; and the texts of these."""
     scores = {letter: -rng.uniform(9, 14) for letter in (*letters, BLANK) if letter not in "é😀"}
     for _ in range(40):
         word = "".join(rng.choices(letters.strip("é😀"), k=rng.randint(2, 3)))

@@ -90,6 +90,9 @@ Which kernel reads what, room by room; a room reads only rooms above it::
       segments        one long word + unigram + caches -> its tokens, from blank to blank
       segment_prefixes
                       one long word + segments         -> the tokens of its prefixes
+      unsure_parts    parts of a word + unigram        -> those whose tokens rounding may change
+      segment_joints  one long word + segments, unsure_parts
+                                                       -> where it can be cut
       stretches       text + reader + wordpiece, unigram, segments + caches
                                                        -> ids, counts, spans
       run_counts      text + runs + singles, stretches -> its count

@@ -10,18 +10,18 @@ Guarded by tests/words/test_unsure_parts.py.
 from libc.math cimport floor, fmax, frexp, ldexp
 
 from cutline.kernels.base.common cimport (
-    NO_MEMORY, UNKNOWN, characters_in, grow, is_continuation, uint32_t,
+    NO_MEMORY, UNKNOWN, characters_in, grow, is_continuation, memset, uint32_t,
 )
 from cutline.kernels.words.model cimport Paths
 from cutline.kernels.words.unigram cimport (
-    HALF_BIT, MOST_SUM, NEITHER, NUMBERS, best_path, compared, follow_part, rounding_of,
+    HALF_BIT, MOST_SUM, NUMBERS, best_path, compared, follow_part, rounding_of,
 )
 
 cdef enum:
-    LONGEST_TRIED = 4096    # bytes of a part
+    LONGEST_TRIED = 512     # bytes of a part
     MOST_CHANGE = 100       # tokens
     LEAST_UNSURE = 64       # parts of a text, and one for so many bytes
-    BYTES_A_PART = 1024
+    BYTES_A_PART = 2048
     SINGLE_BITS = 24
     DOUBLE_BITS = 53
     SINGLE_BINADES = 17     # sums are less than 2 ** 17 from 0
@@ -66,26 +66,15 @@ cdef Py_ssize_t weigh(
         part: where it is, the tokens and the sum before it are told; gets the rest.
         unsure: gets the part if it may.
     """
-    cdef int compares = compared(model, text, n)
     cdef Py_ssize_t status
-    if n > LONGEST_TRIED:
-        compares = NEITHER
-    # By how much a path is better is known exactly, for these sums are not rounded to 24 bits.
-    status = follow_part(model, paths, text, n, 0, compares, False)
-    if status < 0:
-        return status
     part.least = 0
-    if compares != NEITHER:
-        part.least = least_binade(
-            model, paths.to[n].margin, characters_in(text, n, n) + 2
-        )
-    if part.least == binades_of(model):
-        return 0
-    part.depth = depth_of(paths, text, n)
-    # A path whose first token is unknown could be one with the end of what is before.
-    status = try_binades(model, paths, text, n, count, compares == NUMBERS, out, part)
-    if status < 0:
-        return status
+    part.depth = n * model.most_score
+    part.below = NOT_TOLD
+    memset(part.changes, NOT_TOLD, sizeof(part.changes))
+    if n <= LONGEST_TRIED:
+        status = try_part(model, paths, text, n, count, out, part)
+        if status < 0 or part.least == binades_of(model):
+            return min(status, 0)
     if not grow(
         <void**> &unsure.items, &unsure.slots, unsure.count + 1, sizeof(UnsurePart)
     ):
@@ -93,6 +82,25 @@ cdef Py_ssize_t weigh(
     unsure.items[unsure.count] = part[0]
     unsure.count += 1
     return 0
+
+
+cdef Py_ssize_t try_part(
+    const WordModel* model, Paths* paths, const uint8_t* text, Py_ssize_t n, Py_ssize_t count,
+    uint32_t* out, UnsurePart* part
+) noexcept nogil:
+    """Find where rounding may decide in a part, and what it changes there. Returns 0 or a status."""
+    cdef int compares = compared(model, text, n)
+    # By how much a path is better is known exactly, for these sums are not rounded to 24 bits.
+    cdef Py_ssize_t status = follow_part(model, paths, text, n, 0, compares, False)
+    if status < 0:
+        return status
+    part.least = least_binade(model, paths.to[n].margin, characters_in(text, n, n) + 2)
+    part.depth = depth_of(paths, text, n)
+    # A path whose first token is unknown could be one with the end of what is before; zones between
+    # powers of two tell nothing where sums fall and rise.
+    if compares != NUMBERS or not model.is_falling:
+        return 0
+    return try_binades(model, paths, text, n, count, out, part)
 
 
 cdef inline int least_binade(
@@ -117,7 +125,7 @@ cdef double depth_of(const Paths* paths, const uint8_t* text, Py_ssize_t n) noex
 
 cdef Py_ssize_t try_binades(
     const WordModel* model, Paths* paths, const uint8_t* text, Py_ssize_t n, Py_ssize_t count,
-    bint is_apart, uint32_t* out, UnsurePart* part
+    uint32_t* out, UnsurePart* part
 ) noexcept nogil:
     """Find what sums between two powers of two change. Returns 0 or a status.
 
@@ -125,17 +133,11 @@ cdef Py_ssize_t try_binades(
 
     Args:
         count: tokens that changes are compared with.
-        is_apart: the part has as many tokens as it has alone.
         out: has room for its ids.
     """
     cdef int binade
     cdef double power
     cdef Py_ssize_t even, odd
-    part.below = NOT_TOLD
-    for binade in range(BINADES):
-        part.changes[binade] = NOT_TOLD
-    if not is_apart or not model.is_falling:
-        return 0
     if part.depth < ldexp(1, part.least):
         even = count_from(model, paths, text, n, 0, out)
         if even < 0:

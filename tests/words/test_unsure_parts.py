@@ -70,3 +70,27 @@ def test_slices_and_cuts(kind: str, falls_back: bool, n_models: int, tmp_path: P
         text = text_with_ties(rng, kind, ties, (6_000, 60_000)[number % 2])
         same_slices(rng, *of_sentencepiece(pieces, tmp_path), text)
         same_slices(rng, *of_tokenizers(pieces, tmp_path, falls_back=falls_back), text[:20_000])
+
+
+@pytest.mark.parametrize("sums", [2**12, 2**15, 2**16, 10**5, 10**5 + 2**15, 2 * 10**5, 3 * 10**5])
+def test_ties_where_a_power_of_two_is_passed(sums: int, tmp_path: Path) -> None:
+    """Or where sums begin anew. Slices that begin elsewhere pass it at other ties."""
+    needs_rule_of_sums("unigram")
+    rng = random.Random(sums)
+    pieces, ties = near_ties(rng, LETTERS)
+    scores = {text: score for text, score, _ in pieces}
+    words = [text[1:] for text in scores if len(text) > 2 and text[0] == BLANK]
+    before = []
+    while sums > 150:
+        before.append(rng.choice(words))
+        sums += round(scores[BLANK + before[-1]])
+    after = [word for _ in range(30) for word in (rng.choice(ties), rng.choice(words))]
+    text = " ".join([*before, *after])
+    encoding, encode = of_sentencepiece(pieces, tmp_path)
+    counter = encoding.intervals(text)
+    first = len(" ".join(before))
+    for start in sorted(rng.sample(range(min(first, 400)), 25)):
+        ends = [len(text), rng.randrange(first, len(text))]
+        counts = [len(encode(text[start:end])) for end in ends]
+        assert [counter.count(start, end) for end in ends] == counts
+        assert counter.split_at(start, counts[0]) == len(text)

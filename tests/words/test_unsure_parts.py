@@ -94,3 +94,20 @@ def test_ties_where_a_power_of_two_is_passed(sums: int, tmp_path: Path) -> None:
         counts = [len(encode(text[start:end])) for end in ends]
         assert [counter.count(start, end) for end in ends] == counts
         assert counter.split_at(start, counts[0]) == len(text)
+
+
+@pytest.mark.parametrize("lead", [0.0, 3e-4, 1e-3, -1e-3, 2e-3, 3e-3, -3e-3])
+def test_an_unknown_character_may_be_one_with_those_before(lead: float, tmp_path: Path) -> None:
+    """Of two paths with as many tokens one begins with a character that is unknown alone."""
+    needs_rule_of_sums("unigram")
+    rng = random.Random(lead)
+    scores = {BLANK: -8.0, "a": -16.3, "za": -5.1, "z": -9.7, "x": -18.2}
+    scores |= {letter: -rng.uniform(9, 14) for letter in "bcdefgh"}
+    unknown = min(scores.values()) - 10
+    scores["qz"] = unknown + scores["za"] - scores["a"] + lead
+    pieces = [(text, score, NORMAL) for text, score in scores.items()]
+    # What is between two joints is 24 bytes or longer: the second one is after é.
+    words = ["".join(rng.choices("bcdefgh", k=21)) for _ in range(1_500)]
+    text = " ".join(word + "éqza" * (rng.random() < 0.03) + word[:10] for word in words)
+    same_slices(rng, *of_sentencepiece(pieces, tmp_path), text)
+    same_slices(rng, *of_tokenizers(pieces, tmp_path, falls_back=False), text[:20_000])

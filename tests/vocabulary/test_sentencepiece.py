@@ -174,24 +174,27 @@ def loaded(data: bytes, folder: Path) -> tuple[cutline.Encoding, Any]:
     return cutline.load(path), package.SentencePieceProcessor(model_proto=data)
 
 
-def written_model(pieces: list[tuple[str, float, int]], *, removes_blanks: bool = False) -> bytes:
-    """A Unigram model of these pieces: texts, scores and types."""
+def written_model(
+    pieces: list[tuple[str, float, int]], *, removes_blanks: bool = False, rules: bytes = b""
+) -> bytes:
+    """A Unigram model of these pieces: texts, scores and types; and a character map."""
 
     def field(number: int, value: bytes | int | float) -> bytes:
         if isinstance(value, float):
             return bytes([number << 3 | 5]) + struct.pack("<f", value)
         if isinstance(value, int):
             return bytes([number << 3, value])
-        n = len(value)
-        length = bytes([n & 0x7F | 0x80, n >> 7]) if n > 0x7F else bytes([n])
-        return bytes([number << 3 | 2]) + length + value
+        length, n = b"", len(value)
+        while n > 0x7F:
+            length, n = length + bytes([n & 0x7F | 0x80]), n >> 7
+        return bytes([number << 3 | 2]) + length + bytes([n]) + value
 
     rows = [
         field(1, field(1, text.encode()) + field(2, float(score)) + field(3, kind))
         for text, score, kind in [("<unk>", 0, 2), *pieces]
     ]
     trainer, normalizer = field(3, 1), field(1, b"identity") + field(3, 1)
-    normalizer += field(4, int(removes_blanks))
+    normalizer += field(4, int(removes_blanks)) + (field(2, rules) if rules else b"")
     if any(kind == _BYTE for _, _, kind in pieces):
         trainer += b"\x98\x02\x01"  # field 35, byte_fallback
     return b"".join([*rows, field(2, trainer), field(3, normalizer)])

@@ -51,11 +51,11 @@ def text_of(rng: random.Random, kind: str, n_words: int) -> str:
 
 
 def of_sentencepiece(
-    pieces: Pieces, folder: Path, *, removes_blanks: bool = False
+    pieces: Pieces, folder: Path, *, removes_blanks: bool = False, rules: bytes = b""
 ) -> tuple[cutline.Encoding, Callable[[str], list[int]]]:
     """An encoding with such pieces whose sums are floats, and what encodes with sentencepiece."""
     path = folder / "tokenizer.model"
-    path.write_bytes(written_model(pieces, removes_blanks=removes_blanks))
+    path.write_bytes(written_model(pieces, removes_blanks=removes_blanks, rules=rules))
     processor: Any = package.SentencePieceProcessor(model_file=str(path))
     return cutline.load(path), processor.encode
 

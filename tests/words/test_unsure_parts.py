@@ -1,12 +1,14 @@
 """Slices of long words some parts of which have other numbers of tokens if sums are rounded so."""
 
 import random
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 from tests.conftest import short_or_long
 from tests.vocabulary.test_sentencepiece import needs_rule_of_sums
+from tests.words.charsmaps import charsmap
 from tests.words.test_segments import (
     BLANK,
     BYTES,
@@ -70,6 +72,19 @@ def test_slices_and_cuts(kind: str, falls_back: bool, n_models: int, tmp_path: P
         text = text_with_ties(rng, kind, ties, (6_000, 60_000)[number % 2])
         same_slices(rng, *of_sentencepiece(pieces, tmp_path), text)
         same_slices(rng, *of_tokenizers(pieces, tmp_path, falls_back=falls_back), text[:20_000])
+
+
+def test_characters_that_become_several(tmp_path: Path) -> None:
+    """No slice begins at a joint inside of what one character becomes."""
+    needs_rule_of_sums("unigram")
+    rules = charsmap({"½": "ab", "ﷺ": "fh ac d", "⅓": "cdefgh" * 6, "…": " g "})
+    rng = random.Random(1)
+    for size in (6_000, 60_000):
+        pieces, ties = near_ties(rng, LETTERS)
+        text = text_with_ties(rng, "words", ties, size)
+        at = sorted(rng.sample(range(size), size // 40))
+        parts = [text[start:end] + rng.choice("½ﷺ⅓…") for start, end in pairwise([0, *at])]
+        same_slices(rng, *of_sentencepiece(pieces, tmp_path, rules=rules), "".join(parts))
 
 
 @pytest.mark.parametrize("sums", [2**12, 2**15, 2**16, 10**5, 10**5 + 2**15, 2 * 10**5, 3 * 10**5])

@@ -32,17 +32,11 @@ cdef inline bint have_room(Starts* starts, Py_ssize_t more) noexcept nogil:
     return grow(<void**> &starts.sums, &starts.slots, starts.count + more + 1, sizeof(int64_t))
 
 
-cdef inline bint add_start(Starts* starts, Py_ssize_t at, int64_t tokens, bint inside) noexcept nogil:
-    """Add a start after all others. False: no memory."""
+cdef inline bint add_start(Starts* starts, Py_ssize_t at, int64_t tokens) noexcept nogil:
+    """Add a start after all others, or the last one again. False: no memory."""
     if not have_room(starts, 1):
         return False
-    if starts.bits[at >> 6] >> (at & 63) & 1:
-        return True
-    starts.bits[at >> 6] |= <uint64_t> 1 << (at & 63)
-    if inside:
-        starts.joined[at >> 6] |= <uint64_t> 1 << (at & 63)
-    starts.sums[starts.count] = tokens
-    starts.count += 1
+    add_ready_start(starts, at, tokens)
     return True
 
 
@@ -53,6 +47,12 @@ cdef inline void add_ready_start(Starts* starts, Py_ssize_t at, int64_t tokens) 
     bits[0] |= <uint64_t> 1 << (at & 63)
     starts.sums[starts.count] = tokens
     starts.count += is_new
+
+
+cdef inline void add_ready_joint(Starts* starts, Py_ssize_t at, int64_t tokens) noexcept nogil:
+    """The same inside a word."""
+    add_ready_start(starts, at, tokens)
+    starts.joined[at >> 6] |= <uint64_t> 1 << (at & 63)
 
 
 cdef inline Py_ssize_t next_start(const Starts* starts, Py_ssize_t at) noexcept nogil:

@@ -66,7 +66,6 @@ cdef class TextStarts:
     cdef Py_ssize_t add_joints(
         self, WordState* state, Py_ssize_t word, int64_t before, Joints* joints
     ) noexcept nogil
-    cdef bint keep_score(self, double score) noexcept nogil
     cdef void locate_unsure(
         self, const WordState* state, Py_ssize_t word, Py_ssize_t part, int64_t before
     ) noexcept nogil

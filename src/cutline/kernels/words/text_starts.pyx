@@ -29,7 +29,7 @@ from cutline.kernels.words.segment_joints cimport join_segments
 from cutline.kernels.words.segments cimport encode_segments
 from cutline.kernels.words.separators cimport closed_run, ends_closed, ends_word, is_separator
 from cutline.kernels.words.starts cimport (
-    Starts, add_ready_start, add_start, begins_entangled, has_entangled, have_room,
+    Starts, add_ready_joint, add_ready_start, add_start, begins_entangled, has_entangled, have_room,
     last_start, last_unranked_start, next_start, popcount, tokens_before,
 )
 from cutline.kernels.words.stretches cimport ANY_LENGTH, count_stretch, count_words
@@ -181,7 +181,7 @@ cdef class TextStarts:
         cdef Joints joints
         joints.items = NULL
         joints.slots = joints.count = 0
-        if not add_start(&self.starts, 0, 0, False):
+        if not add_start(&self.starts, 0, 0):
             return NO_MEMORY
         for at in range(0, n_edges, 2):
             outcome = self.add_stretch(state, start, edges[at], &joints)
@@ -200,7 +200,7 @@ cdef class TextStarts:
         cdef Py_ssize_t tokens = self.ask_count(start, end, start > 0)
         if tokens < 0:
             return tokens
-        if not add_start(&self.starts, start, self.total, False):
+        if not add_start(&self.starts, start, self.total):
             return NO_MEMORY
         self.starts.entangled[start >> 6] |= <uint64_t> 1 << (start & 63)
         self.total += tokens
@@ -232,7 +232,7 @@ cdef class TextStarts:
                 outcome = self.add_changed(state, start, end)
             elif end - start > FAR * self.gap:
                 outcome = self.add_words(state, start, end, joints)
-            elif not add_start(&self.starts, start, self.total, False):
+            elif not add_start(&self.starts, start, self.total):
                 return NO_MEMORY
             else:
                 outcome = count_stretch(
@@ -253,7 +253,7 @@ cdef class TextStarts:
     ) noexcept nogil:
         """Add a short stretch between separators with entangled characters. Returns what `build` does."""
         cdef Py_ssize_t first = start, tokens
-        if end - start > FAR * self.gap or not add_start(&self.starts, start, self.total, False):
+        if end - start > FAR * self.gap or not add_start(&self.starts, start, self.total):
             return UNKNOWN if end - start > FAR * self.gap else NO_MEMORY
         if end == self.starts.n:
             tokens = self.ask_count(start, end, start > 0)
@@ -315,7 +315,7 @@ cdef class TextStarts:
             separators.are_removed and is_separator(&separators, char_at(&text, start - 1))
         ):
             return start
-        if not add_start(&self.starts, start, total, False):
+        if not add_start(&self.starts, start, total):
             return NO_MEMORY
         while True:
             begun = at
@@ -366,7 +366,7 @@ cdef class TextStarts:
         cdef Py_ssize_t totals[WORD_SLOTS]
         cdef Words* words = &state.words
         cdef Py_ssize_t n, outcome = 0, last = start
-        if not add_start(&self.starts, start, self.total, False):
+        if not add_start(&self.starts, start, self.total):
             return NO_MEMORY
         start_reading(&state.reader, start, stop, self.encoder.prefixes)
         state.reader.locates = FIRSTS
@@ -431,7 +431,7 @@ cdef class TextStarts:
         cdef Py_ssize_t longest = LONG_WORD if joins else ANY_LENGTH
         if start == stop:
             return 0
-        if not add_start(&self.starts, start, tokens, False):
+        if not add_start(&self.starts, start, tokens):
             return NO_MEMORY
         start_reading(&state.reader, start, stop, self.encoder.prefixes)
         state.reader.locates = PLACES
@@ -449,7 +449,7 @@ cdef class TextStarts:
                 if not self.add_gap(end, words.firsts[word], tokens + before):
                     return NO_MEMORY
                 if not words.begins_inside[word] and not after_blank:
-                    if not add_start(&self.starts, words.firsts[word], tokens + before, False):
+                    if not add_start(&self.starts, words.firsts[word], tokens + before):
                         return NO_MEMORY
                 if words.lengths[word] > longest:
                     outcome = self.add_joints(state, word, tokens + before, joints)
@@ -472,7 +472,7 @@ cdef class TextStarts:
     cdef bint add_gap(self, Py_ssize_t start, Py_ssize_t end, int64_t tokens) noexcept nogil:
         """Add starts to a long stretch between two words."""
         while end - start > GAP_STEP and not self.encoder.collapses:
-            if not add_start(&self.starts, start, tokens, False):
+            if not add_start(&self.starts, start, tokens):
                 return False
             start += GAP_STEP
         return True
@@ -487,29 +487,24 @@ cdef class TextStarts:
         count = self.join(state, data, n, joints)
         if count < 0:
             return count
+        if not have_room(&self.starts, joints.count) or self.has_scores and not grow(
+            <void**> &self.scores, &self.score_slots, self.starts.count + joints.count,
+            sizeof(double),
+        ):
+            return NO_MEMORY
         for at in range(joints.count):
             place = joints.items[at].at
             # A slice that ends after such a blank has fewer tokens than the text up to it.
-            if ends_cut_off(&state.reader, state.words.starts[word] + place):
-                continue
-            if origins[place] != origins[place - 1] and not add_start(
-                &self.starts, origins[place], before + joints.items[at].tokens, True
+            if origins[place] == origins[place - 1] or ends_cut_off(
+                &state.reader, state.words.starts[word] + place
             ):
-                return NO_MEMORY
-            if self.has_scores and not self.keep_score(joints.items[at].score):
-                return NO_MEMORY
+                continue
+            add_ready_joint(&self.starts, origins[place], before + joints.items[at].tokens)
+            if self.has_scores:
+                self.scores[self.starts.count - 1] = joints.items[at].score
         self.n_joined += joints.count > 0
         self.locate_unsure(state, word, part, before)
         return count
-
-    cdef bint keep_score(self, double score) noexcept nogil:
-        """Keep the sum before the last start. False: no memory."""
-        if not grow(
-            <void**> &self.scores, &self.score_slots, self.starts.count, sizeof(double)
-        ):
-            return False
-        self.scores[self.starts.count - 1] = score
-        return True
 
     cdef void locate_unsure(
         self, const WordState* state, Py_ssize_t word, Py_ssize_t part, int64_t before

@@ -1,7 +1,8 @@
 """Slices of long words some parts of which have other numbers of tokens if sums are rounded so."""
 
 import random
-from itertools import pairwise
+import struct
+from itertools import accumulate, pairwise
 from pathlib import Path
 
 import pytest
@@ -126,3 +127,68 @@ def test_an_unknown_character_may_be_one_with_those_before(lead: float, tmp_path
     text = " ".join(word + "éqza" * (rng.random() < 0.03) + word[:10] for word in words)
     same_slices(rng, *of_sentencepiece(pieces, tmp_path), text)
     same_slices(rng, *of_tokenizers(pieces, tmp_path, falls_back=False), text[:20_000])
+
+
+def test_sums_begin_anew_inside_a_token(tmp_path: Path) -> None:
+    """The characters of a long token bring a sum to 1e5 where the token does not."""
+    needs_rule_of_sums("unigram")
+    scores = {BLANK: -1.0, BLANK + "Q": -400.0, "Q": -400.0, BLANK + "abcdefgh": -20.0}
+    scores |= {letter: -100.0 for letter in LETTERS}
+    text = "Q " * 300 + "abcdefgh xy Q Q"
+    rng = random.Random(1)
+    ties = [(-2.8444, -2.7580, -5.603329)]
+    for x, y in [(-rng.uniform(2, 3), -rng.uniform(2, 3)) for _ in range(20)]:
+        ties.append((x, y, x + y + rng.uniform(-6e-3, 6e-3)))
+    for x, y, both in ties:
+        pieces = [(one, score, NORMAL) for one, score in {**scores, "x": x, "y": y}.items()]
+        encoding, encode = of_sentencepiece([*pieces, ("xy", both, NORMAL)], tmp_path)
+        counter = encoding.intervals(text)
+        for start in range(90, 112, 2):
+            assert counter.count(start, len(text)) == len(encode(text[start:]))
+
+
+def test_changes_that_cancel_one_another(tmp_path: Path) -> None:
+    """A cut lies between a part with more tokens and one with fewer."""
+    needs_rule_of_sums("unigram")
+    text = "Q " * 80 + "c c c xy c c uv c c c"
+    for seed in (23, *range(6)):
+        rng = random.Random(seed)
+        scores = {BLANK: -1.0, BLANK + "c": -2.0, "c": -4.0, BLANK + "Q": -900.0, "Q": -900.0}
+        scores |= {letter: -rng.uniform(2, 3) for letter in "xyuv"}
+        for pair in ("xy", "uv"):
+            first, second = (struct.unpack("f", struct.pack("f", scores[one]))[0] for one in pair)
+            lead = rng.uniform(-7e-3, 7e-3)
+            scores[pair] = struct.unpack("f", struct.pack("f", first + second))[0] + lead
+        pieces = [(one, score, NORMAL) for one, score in scores.items()]
+        encoding, encode = of_sentencepiece(pieces, tmp_path)
+        counter = encoding.intervals(text)
+        for start in range(158, 167):
+            counts = [len(encode(text[start:end])) for end in range(start, len(text) + 1)]
+            for n in range(4, 15):
+                longest = max(at for at, count in enumerate(counts) if count <= n)
+                assert counter.split_at(start, n) == start + longest
+
+
+@pytest.mark.parametrize("seed", [0, 3])
+def test_a_long_run_of_unknown_characters(seed: int, tmp_path: Path) -> None:
+    """It is one token, but each character is added, and rounded."""
+    needs_rule_of_sums("unigram")
+    rng = random.Random(seed)
+    scores = {BLANK: -1.0, "a": -1.0 - rng.random(), "b": -1.0 - rng.random(), "c": -3.0}
+    scores |= {BLANK + "a": -1.5, BLANK + "b": -1.2}
+    scores |= {letter: -rng.uniform(1, 2) for letter in "mnopqrstuvwxyz"}
+    ties = [first + second for first in "mnopqrst" for second in "uvwxyz" if rng.random() < 0.5]
+    for first, second in ties:
+        lead = rng.choice((0.0, 1e-4, 2e-3, -2e-3, 3e-3, -1e-3))
+        scores[first + second] = scores[first] + scores[second] + lead
+    pieces = [(text, score, NORMAL) for text, score in scores.items()]
+    encoding, encode = of_sentencepiece(pieces, tmp_path)
+    n_unknown = round(2**16 / 13)
+    words = " ".join(rng.choices("ab", k=24_000))
+    parts = [f"{words} {'😀' * (n_unknown - 5)} "]
+    parts += [f"a {rng.choice(ties)} {'a b ' * 8}" for _ in range(40)]
+    text, ends = "".join(parts), [*accumulate(map(len, parts))]
+    counter = encoding.intervals(text)
+    for end in ends[1:]:
+        for start in rng.sample(range(len(words) - 70, len(words) + 10), 8):
+            assert counter.count(start, end) == len(encode(text[start:end]))

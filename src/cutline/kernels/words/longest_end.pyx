@@ -119,9 +119,9 @@ cdef class LongestEnds(SliceCounts):
     ) noexcept nogil:
         """Whether rounding may change how many tokens a slice has between its first start and an end."""
         cdef Py_ssize_t changes
-        return self.unsure.count > 0 and (
-            self.changed_by_rounding(state, first, end + 1, &changes) < 0 or changes != 0
-        )
+        return self.unsure.count > 0 and self.changed_by_rounding(
+            state, first, end + 1, False, &changes
+        ) < 0
 
     cdef Py_ssize_t longest_alone(
         self, WordState* state, Py_ssize_t start, Py_ssize_t n

@@ -51,6 +51,7 @@ cdef struct Paths:
     Py_ssize_t slots
     uint64_t* steps                 # from node to node, as they were last found; NULL: not kept
     int step_bits                   # log2 of how many
+    Py_ssize_t added                # scores, to the sum of the last word
     bint is_sure                    # of the last word: no score before it could change their number
     Watch watch
     bint begins_unknown     # the first token of the last word is unknown characters

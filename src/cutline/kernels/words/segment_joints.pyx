@@ -80,7 +80,7 @@ cdef Py_ssize_t join_with(
                 return NO_MEMORY
             status = 0
             if segment.n <= walk.known and may_be_kept(model, segment, walk.longest, walk.sum):
-                status = add_known(model, state, segment, walk)
+                status = add_known(model, state, segment, walk, unsure)
             if status == 0:
                 status = add_exactly(
                     model, state, segment, segment.text - word, walk, joints, inside, unsure
@@ -93,7 +93,8 @@ cdef Py_ssize_t join_with(
 
 
 cdef inline Py_ssize_t add_known(
-    const WordModel* model, WordState* state, const Segment* segment, Walk* walk
+    const WordModel* model, WordState* state, const Segment* segment, Walk* walk,
+    UnsureParts* unsure
 ) noexcept nogil:
     """Add a segment whose tokens depend on no sum; 0: they do. Or a status."""
     cdef uint32_t found[RECORD_SLOTS]
@@ -102,6 +103,7 @@ cdef inline Py_ssize_t add_known(
     if n_parts > 0:
         add_scores(model, record + RECORD_HEAD, n_parts, &walk.sum)
         walk.tokens += record[0]
+        unsure.more += max(0, n_parts - <Py_ssize_t> record[0])
     return n_parts
 
 
@@ -131,7 +133,10 @@ cdef Py_ssize_t add_exactly(
             inside.items[number].score,
         ):
             return NO_MEMORY
-    for number in range(0 if state.paths.is_sure or walk.is_lost else inside.count + 1):
+    unsure.more += max(0, state.paths.added - total)
+    for number in range(0 if state.paths.is_sure else inside.count + 1):
+        if walk.is_lost:
+            break
         end = inside.items[number].at if number < inside.count else segment.n
         after = inside.items[number].tokens if number < inside.count else total
         part.at = start + at

@@ -26,7 +26,8 @@ cdef class SliceCounts(TextStarts):
     cdef Py_ssize_t count_rounded_head(self, WordState* state, SliceHead* head) noexcept nogil
     cdef void find_moved(self, WordState* state, const SliceHead* head) noexcept nogil
     cdef Py_ssize_t changed_by_rounding(
-        self, const WordState* state, Py_ssize_t first, Py_ssize_t last, Py_ssize_t* changes
+        self, const WordState* state, Py_ssize_t first, Py_ssize_t last, bint may_change,
+        Py_ssize_t* changes
     ) noexcept nogil
     cdef double rounding_after(
         self, const WordState* state, Py_ssize_t place, Py_ssize_t n

@@ -141,7 +141,9 @@ cdef class SliceCounts(TextStarts):
                 return self.count_alone(state, start, end)
             if tail < 0:
                 return tail
-        if self.unsure.count > 0 and self.changed_by_rounding(state, first, last, &changes) < 0:
+        if self.unsure.count > 0 and self.changed_by_rounding(
+            state, first, last, True, &changes
+        ) < 0:
             return self.count_alone(state, start, end)
         before += tokens_before(&self.starts, last) - tokens_before(&self.starts, first)
         return before + changes + tail
@@ -154,14 +156,16 @@ cdef class SliceCounts(TextStarts):
         state.sums.tokens = tokens_before(&self.starts, head.first)
 
     cdef Py_ssize_t changed_by_rounding(
-        self, const WordState* state, Py_ssize_t first, Py_ssize_t last, Py_ssize_t* changes
+        self, const WordState* state, Py_ssize_t first, Py_ssize_t last, bint may_change,
+        Py_ssize_t* changes
     ) noexcept nogil:
-        """By how much rounding changes the tokens between two starts of a slice. 0; or UNKNOWN."""
+        """Find by how much rounding changes the tokens between two starts of a slice. 0, or UNKNOWN."""
         changes[0] = 0
         if not is_joint(&self.starts, first):
             return 0
         return changed_tokens(
-            &self.encoder.model, &self.unsure, first, last, state.sums.moved, state.sums.tokens, changes
+            &self.encoder.model, &self.unsure, first, last, state.sums.moved, state.sums.tokens,
+            may_change, changes,
         )
 
     cdef double rounding_after(
@@ -169,6 +173,7 @@ cdef class SliceCounts(TextStarts):
     ) noexcept nogil:
         """By how much rounding moves a sum, less another, with each token of n bytes after a joint."""
         cdef const WordModel* model = &self.encoder.model
+        cdef Py_ssize_t tokens
         cdef double sum
         if not self.is_rounded:
             return rounding_of(model, n + self.longest_word)
@@ -176,7 +181,8 @@ cdef class SliceCounts(TextStarts):
         if self.n_joined > 1:
             return 4 * HALF_BIT
         sum = state.sums.moved + self.scores[rank_of(&self.starts, place)] - n * model.most_score
-        sum -= 2 * (tokens_before(&self.starts, place) - state.sums.tokens) * HALF_BIT
+        tokens = tokens_before(&self.starts, place) - state.sums.tokens + self.unsure.more
+        sum -= 2 * tokens * HALF_BIT
         # See most_moved.
         return 4 * half_bit_of(sum)
 

@@ -130,7 +130,7 @@ cdef class TextStarts:
     cdef void begin_starts(self) noexcept nogil:
         """Begin with no start."""
         self.starts.count = self.total = self.longest_word = 0
-        self.unsure.count = self.n_joined = 0
+        self.unsure.count = self.unsure.more = self.n_joined = 0
 
     cdef bint reserve(self, bint has_parts) noexcept nogil:
         """Make bitmaps. False: no memory."""

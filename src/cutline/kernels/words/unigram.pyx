@@ -292,6 +292,7 @@ cdef Py_ssize_t best_path(
     cdef bint is_sure = True, unknown
     cdef Py_ssize_t least
     cdef double before
+    paths.added = 0
     if joints != NULL:
         joints.count = 0
     while at < n:
@@ -315,6 +316,7 @@ cdef Py_ssize_t best_path(
         while place < end:
             token = paths.to[after].token
             unknown = is_unknown(model, token)
+            paths.added += 1
             if run >= 0 and not (unknown and model.fuses):
                 count = write_unknown(model, word, run, at + place, count, out, spans)
                 run = -1

@@ -23,6 +23,7 @@ cdef struct UnsurePart:
 cdef struct UnsureParts:
     UnsurePart* items
     Py_ssize_t count, slots
+    Py_ssize_t more         # at most so many scores are added more than there are tokens
 
 
 cdef double most_moved(const WordModel* model, Py_ssize_t n) noexcept nogil
@@ -33,6 +34,6 @@ cdef Py_ssize_t weigh(
 cdef bint are_many(const UnsureParts* unsure, Py_ssize_t n) noexcept nogil
 cdef Py_ssize_t changed_tokens(
     const WordModel* model, const UnsureParts* unsure, Py_ssize_t first, Py_ssize_t last,
-    double moved, Py_ssize_t tokens, Py_ssize_t* changes
+    double moved, Py_ssize_t tokens, bint may_change, Py_ssize_t* changes
 ) noexcept nogil
 cdef double half_bit_of(double sum) noexcept nogil

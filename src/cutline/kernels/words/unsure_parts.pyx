@@ -81,6 +81,7 @@ cdef Py_ssize_t weigh(
         return NO_MEMORY
     unsure.items[unsure.count] = part[0]
     unsure.count += 1
+    unsure.more += characters_in(text, n, n)
     return 0
 
 
@@ -175,7 +176,7 @@ cdef inline signed char change_of(Py_ssize_t change) noexcept nogil:
 
 cdef Py_ssize_t changed_tokens(
     const WordModel* model, const UnsureParts* unsure, Py_ssize_t first, Py_ssize_t last,
-    double moved, Py_ssize_t tokens, Py_ssize_t* changes
+    double moved, Py_ssize_t tokens, bint may_change, Py_ssize_t* changes
 ) noexcept nogil:
     """Sum up what changes in a slice between two characters, the first inside a word. 0, or UNKNOWN.
 
@@ -183,13 +184,18 @@ cdef Py_ssize_t changed_tokens(
         unsure: the parts of a text.
         moved: how much greater sums of the first word are in the slice.
         tokens: of the text before the first character.
+        may_change: else UNKNOWN if any part has other tokens.
         changes: gets the sum.
     """
     cdef Py_ssize_t low = 0, high = unsure.count, middle
     cdef const UnsurePart* part
     cdef double doubt, near, far, anew
-    cdef double most = MOST_SUM if model.is_single else ldexp(1, BINADES)
+    # Sums begin anew inside a token, too, if its characters alone bring them there.
+    cdef double most = ldexp(1, BINADES)
     cdef int binade
+    cdef signed char change
+    if model.is_single:
+        most = MOST_SUM - model.longest * model.most_score
     changes[0] = 0
     while low < high:
         middle = (low + high) >> 1
@@ -201,28 +207,25 @@ cdef Py_ssize_t changed_tokens(
         part = &unsure.items[low]
         if part.word >= first:
             return 0        # sums begin with this word, as those of the text did
-        # Each of both was rounded with each token.
-        doubt = 2 * (part.tokens - tokens) * half_bit(model, binades_of(model)) + 1
+        # Each of both was rounded with each score.
+        doubt = 2 * (part.tokens - tokens + unsure.more) * half_bit(model, binades_of(model)) + 1
         near = -(moved + part.score) - doubt
         far = -(moved + part.score) + doubt + part.depth
         low += 1
-        if model.is_single and near >= most:
-            # So often sums began anew, each time somewhat beyond the most.
-            anew = floor(near / (most + model.most_score))
-            near -= anew * (most + model.most_score)
-            far -= anew * most
-        if far < ldexp(1, part.least):
-            if part.below == NOT_TOLD:
+        if model.is_single and near >= MOST_SUM:
+            # At least so often sums began anew, each time somewhat beyond MOST_SUM.
+            anew = floor(near / (MOST_SUM + model.most_score))
+            near -= anew * (MOST_SUM + model.most_score)
+            far -= anew * MOST_SUM
+        change = part.below
+        if fmax(far, -near) >= ldexp(1, part.least):
+            frexp(far, &binade)
+            if far >= most or near < fmax(1, ldexp(1, binade - 1)):
                 return UNKNOWN
-            changes[0] += part.below
-            continue
-        if near < 1 or far >= most:
+            change = part.changes[binade - 1]
+        if change == NOT_TOLD or (change != 0 and not may_change):
             return UNKNOWN
-        frexp(far, &binade)
-        binade -= 1
-        if near < ldexp(1, binade) or part.changes[binade] == NOT_TOLD:
-            return UNKNOWN
-        changes[0] += part.changes[binade]
+        changes[0] += change
     return 0
 
 

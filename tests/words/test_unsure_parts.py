@@ -133,7 +133,7 @@ def test_sums_begin_anew_inside_a_token(tmp_path: Path) -> None:
     """The characters of a long token bring a sum to 1e5 where the token does not."""
     needs_rule_of_sums("unigram")
     scores = {BLANK: -1.0, BLANK + "Q": -400.0, "Q": -400.0, BLANK + "abcdefgh": -20.0}
-    scores |= {letter: -100.0 for letter in LETTERS}
+    scores |= dict.fromkeys(LETTERS, -100.0)
     text = "Q " * 300 + "abcdefgh xy Q Q"
     rng = random.Random(1)
     ties = [(-2.8444, -2.7580, -5.603329)]

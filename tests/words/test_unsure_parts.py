@@ -88,6 +88,23 @@ def test_characters_that_become_several(tmp_path: Path) -> None:
         same_slices(rng, *of_sentencepiece(pieces, tmp_path, rules=rules), "".join(parts))
 
 
+def test_a_joint_inside_what_a_character_becomes_is_no_start(tmp_path: Path) -> None:
+    """Its sum is that of no other start."""
+    needs_rule_of_sums("unigram")
+    rules = charsmap({"ﷺ": "abc def gh ab"})
+    text = "Q " * 50 + "Q ﷺ Q Q Q xy Q Q"
+    rng = random.Random(2)
+    for _ in range(20):
+        scores = {BLANK: -1.0, BLANK + "Q": -100.0, "Q": -100.0, **dict.fromkeys(LETTERS, -150.0)}
+        scores |= {"x": -rng.uniform(2, 3), "y": -rng.uniform(2, 3)}
+        scores["xy"] = scores["x"] + scores["y"] + rng.uniform(-1e-3, 1e-3)
+        pieces = [(one, score, NORMAL) for one, score in scores.items()]
+        encoding, encode = of_sentencepiece(pieces, tmp_path, rules=rules)
+        counter = encoding.intervals(text)
+        for start in range(len(text)):
+            assert counter.count(start, len(text)) == len(encode(text[start:]))
+
+
 @pytest.mark.parametrize("sums", [2**12, 2**15, 2**16, 10**5, 10**5 + 2**15, 2 * 10**5, 3 * 10**5])
 def test_ties_where_a_power_of_two_is_passed(sums: int, tmp_path: Path) -> None:
     """Or where sums begin anew. Slices that begin elsewhere pass it at other ties."""
@@ -169,7 +186,7 @@ def test_changes_that_cancel_one_another(tmp_path: Path) -> None:
                 assert counter.split_at(start, n) == start + longest
 
 
-@pytest.mark.parametrize("seed", [0, 3])
+@pytest.mark.parametrize("seed", range(4))
 def test_a_long_run_of_unknown_characters(seed: int, tmp_path: Path) -> None:
     """It is one token, but each character is added, and rounded."""
     needs_rule_of_sums("unigram")
@@ -183,12 +200,12 @@ def test_a_long_run_of_unknown_characters(seed: int, tmp_path: Path) -> None:
         scores[first + second] = scores[first] + scores[second] + lead
     pieces = [(text, score, NORMAL) for text, score in scores.items()]
     encoding, encode = of_sentencepiece(pieces, tmp_path)
-    n_unknown = round(2**16 / 13)
+    n_unknown = int(2**16 / (10 - min(scores.values())))
     words = " ".join(rng.choices("ab", k=24_000))
     parts = [f"{words} {'😀' * (n_unknown - 5)} "]
-    parts += [f"a {rng.choice(ties)} {'a b ' * 8}" for _ in range(40)]
+    parts += [f"a {rng.choice(ties)} {'a b ' * 4}" for _ in range(12)]
     text, ends = "".join(parts), [*accumulate(map(len, parts))]
     counter = encoding.intervals(text)
     for end in ends[1:]:
-        for start in rng.sample(range(len(words) - 70, len(words) + 10), 8):
+        for start in range(len(words) - 60, len(words) + 2):
             assert counter.count(start, end) == len(encode(text[start:end]))

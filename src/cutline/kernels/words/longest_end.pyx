@@ -19,7 +19,8 @@ from cutline.kernels.words.reader cimport (
 from cutline.kernels.words.segment_prefixes cimport count_segment_prefixes
 from cutline.kernels.words.slice_counts cimport SliceCounts, SliceHead
 from cutline.kernels.words.starts cimport (
-    end_before, is_joint, last_rank, next_start, rank_of, start_of_rank,
+    end_before, is_joint, last_rank, last_word_start, next_start, next_word_start, rank_of,
+    start_of_rank,
 )
 from cutline.kernels.words.stretches cimport ANY_LENGTH, count_words
 from cutline.kernels.words.unigram cimport count_prefixes
@@ -126,9 +127,13 @@ cdef class LongestEnds(SliceCounts):
     cdef Py_ssize_t longest_alone(
         self, WordState* state, Py_ssize_t start, Py_ssize_t n
     ) noexcept nogil:
-        """The greatest end of a slice with at most n tokens, found without starts."""
-        cdef Py_ssize_t end = self.end_in_window(state, start, self.starts.n, n)
-        return end if end != NOT_FOUND else self.best_end(state, start, start, self.starts.n, n)
+        """The greatest end of a slice with at most n tokens, without the joints of its first word."""
+        cdef SliceHead head
+        head.asked = head.start = start
+        head.first = next_word_start(&self.starts, start + 1)
+        head.tokens = UNKNOWN
+        head.score = 0
+        return LongestEnds.longest_fit(self, state, &head, n)
 
     cdef Py_ssize_t ask_longest_fit(
         self, Py_ssize_t start, Py_ssize_t end, Py_ssize_t n, bint inside
@@ -380,14 +385,16 @@ cdef class LongestEnds(SliceCounts):
     cdef Py_ssize_t best_end_slowly(
         self, WordState* state, Py_ssize_t start, Py_ssize_t place, Py_ssize_t limit, Py_ssize_t n
     ) noexcept nogil:
-        """The same by counting slices: where the score of the word before could change tokens."""
+        """The same without the joint at `place`: where the sum before it could change tokens."""
         cdef Py_ssize_t end = limit, count, most
+        # A word begins anew; no part with entangled characters lies between.
+        start = max(start, last_word_start(&self.starts, place))
         count = self.count_alone(state, start, place)
         if count < 0:
             return count
         most = count + n
         if place > start and self.encoder.model.kind == UNIGRAM:
-            return self.longest_alone(state, start, most)
+            return self.best_end(state, start, start, limit, most)
         while end > place:
             count = self.count_alone(state, start, end)
             if count < 0:

@@ -15,7 +15,7 @@ from cutline.kernels.words.segments cimport (
     may_be_kept,
 )
 from cutline.kernels.words.unigram cimport add_joint, best_path
-from cutline.kernels.words.unsure_parts cimport UnsurePart, are_many, most_moved, weigh
+from cutline.kernels.words.unsure_parts cimport UnsurePart, are_many, can_weigh, most_moved, weigh
 
 cdef enum:
     LONG_SEGMENT = 64       # bytes: longer ones get joints inside
@@ -134,6 +134,8 @@ cdef Py_ssize_t add_exactly(
         ):
             return NO_MEMORY
     unsure.more += max(0, state.paths.added - total)
+    if not state.paths.is_sure and not can_weigh(model, walk.longest):
+        walk.is_lost = True
     for number in range(0 if state.paths.is_sure else inside.count + 1):
         if walk.is_lost:
             break

@@ -10,7 +10,6 @@ Guarded by tests/words/test_segments.py.
 """
 
 from libc.math cimport fabs
-from libc.stdlib cimport free
 
 from cutline.kernels.base.common cimport (
     INTERRUPTED, NO_MEMORY, UNKNOWN, characters_in, grow, hash_key, hash_long, padded_key, prefetch,

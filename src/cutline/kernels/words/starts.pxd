@@ -96,6 +96,29 @@ cdef inline Py_ssize_t last_unranked_start(const Starts* starts, Py_ssize_t at) 
     return (place << 6) + top_bit(word)
 
 
+cdef inline Py_ssize_t next_word_start(const Starts* starts, Py_ssize_t at) noexcept nogil:
+    """The first start from `at` on that is no joint, or NOT_FOUND."""
+    cdef Py_ssize_t place = at >> 6
+    cdef uint64_t word = (starts.bits[place] & ~starts.joined[place]) >> (at & 63) << (at & 63)
+    while word == 0:
+        place += 1
+        if place > starts.n >> 6:
+            return NOT_FOUND
+        word = starts.bits[place] & ~starts.joined[place]
+    return (place << 6) + low_bit(word)
+
+
+cdef inline Py_ssize_t last_word_start(const Starts* starts, Py_ssize_t at) noexcept nogil:
+    """The last start up to `at` that is no joint, as the first one is."""
+    cdef Py_ssize_t place = at >> 6
+    cdef uint64_t word = starts.bits[place] & ~starts.joined[place]
+    word = word << (63 - (at & 63)) >> (63 - (at & 63))
+    while word == 0:
+        place -= 1
+        word = starts.bits[place] & ~starts.joined[place]
+    return (place << 6) + top_bit(word)
+
+
 cdef inline Py_ssize_t rank_of(const Starts* starts, Py_ssize_t at) noexcept nogil:
     """How many starts are before a start."""
     cdef uint64_t below = starts.bits[at >> 6] & ((<uint64_t> 1 << (at & 63)) - 1)

@@ -33,11 +33,12 @@ from cutline.kernels.words.starts cimport (
     last_start, last_unranked_start, next_start, popcount, tokens_before,
 )
 from cutline.kernels.words.stretches cimport ANY_LENGTH, count_stretch, count_words
-from cutline.kernels.words.unigram cimport Joints, best_path, rounding_of
+from cutline.kernels.words.unigram cimport Joints, MOST_SUM, best_path, rounding_of
 from cutline.kernels.words.unsure_parts cimport UnsurePart
 from cutline.kernels.words.word_state cimport OwnedWordState, WordState, make_room
 
 cdef enum:
+    MOST_KNOWN = 1 << 16    # so far from 0 sums may be at unsure parts that are told
     LONG_WORD = 64          # bytes: longer words get joints
     MOST_SINGLE = 1024      # ... but where sums are rounded so much that none would be sure
     GAP_STEP = 64           # characters without a word from one start to the next
@@ -77,7 +78,11 @@ cdef class TextStarts:
         self.char_map = encoder.plain if is_plain else encoder.raw
         self.before = before
         self.has_scores = encoder.model.is_falling and encoder.model.has_segments and before == 0
-        self.is_rounded = self.has_scores and encoder.model.is_single
+        # Where sums begin anew inside a token, its path is behind by as much as its characters have.
+        self.is_rounded = (
+            self.has_scores and encoder.model.is_single
+            and encoder.model.longest * encoder.model.most_score < MOST_SUM - MOST_KNOWN
+        )
         self.are_few = gap > 0
         self.gap = gap if encoder.separators.are_known and not is_plain else 0
         is_entangled = self.char_map.prepare(text) >= 0

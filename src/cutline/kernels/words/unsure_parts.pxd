@@ -31,6 +31,7 @@ cdef Py_ssize_t weigh(
     const WordModel* model, Paths* paths, const uint8_t* text, Py_ssize_t n, Py_ssize_t count,
     uint32_t* out, UnsurePart* part, UnsureParts* unsure
 ) noexcept nogil
+cdef bint can_weigh(const WordModel* model, Py_ssize_t n) noexcept nogil
 cdef bint are_many(const UnsureParts* unsure, Py_ssize_t n) noexcept nogil
 cdef Py_ssize_t changed_tokens(
     const WordModel* model, const UnsureParts* unsure, Py_ssize_t first, Py_ssize_t last,

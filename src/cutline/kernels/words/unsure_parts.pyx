@@ -37,6 +37,11 @@ cdef double most_moved(const WordModel* model, Py_ssize_t n) noexcept nogil:
     return 4 * HALF_BIT if model.is_single else rounding_of(model, n)
 
 
+cdef bint can_weigh(const WordModel* model, Py_ssize_t n) noexcept nogil:
+    """Whether sums in a word of at most n bytes stay below the powers of two that are tried."""
+    return model.is_single or n * model.most_score < ldexp(1, BINADES)
+
+
 cdef bint are_many(const UnsureParts* unsure, Py_ssize_t n) noexcept nogil:
     """Whether unsure parts are so many in n bytes that joints do not pay."""
     return unsure.count > LEAST_UNSURE + n // BYTES_A_PART
@@ -96,6 +101,8 @@ cdef Py_ssize_t try_part(
     if status < 0:
         return status
     part.least = least_binade(model, paths.to[n].margin, characters_in(text, n, n) + 2)
+    if part.least == binades_of(model):
+        return 0
     part.depth = depth_of(paths, text, n)
     # A path whose first token is unknown could be one with the end of what is before; zones between
     # powers of two tell nothing where sums fall and rise.

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import cutline
 from tests.conftest import short_or_long
 from tests.vocabulary.test_sentencepiece import needs_rule_of_sums
 from tests.words.charsmaps import charsmap
@@ -19,6 +20,8 @@ from tests.words.test_segments import (
     of_tokenizers,
     same_slices,
 )
+
+tokenizers = pytest.importorskip("tokenizers", reason="an oracle of these tests")
 
 # By how much a token is better than two: sums of 24 bits are moved by up to 1/256 with each.
 LEADS = (0.0, 1e-7, -1e-7, 3e-6, -2e-5, 1e-4, -4e-4, 1e-3, -1e-3, 2e-3, 3e-3, -4e-3, 8e-3, 0.02)
@@ -211,3 +214,40 @@ def test_a_long_run_of_unknown_characters(seed: int, tmp_path: Path) -> None:
     for end in ends[1:]:
         for start in range(len(words) - 60, len(words) + 2):
             assert counter.count(start, end) == len(encode(text[start:end]))
+
+
+def test_cuts_end_before_characters_that_change_one_another(tmp_path: Path) -> None:
+    """They begin another word; a cut that reads its first word anew stops there."""
+    scores = {BLANK: -1.0, BLANK + "Q": -2.0, "Q": -4.0, ".": -2.0, "e": -3.0, "a": -3.0}
+    scores |= {"x": -2.5, "y": -2.25, "xy": -4.75, "e\u0301a": -1.0}
+    vocabulary = [("<unk>", -30.0), *scores.items()]
+    oracle = tokenizers.Tokenizer(tokenizers.models.Unigram(vocabulary, 0, False))
+    oracle.normalizer = tokenizers.normalizers.NFC()
+    oracle.pre_tokenizer = tokenizers.pre_tokenizers.Sequence(
+        [tokenizers.pre_tokenizers.Punctuation(), tokenizers.pre_tokenizers.Metaspace(split=False)]
+    )
+    path = tmp_path / "tokenizer.json"
+    path.write_text(oracle.to_str(), encoding="utf-8")
+    encoding = cutline.load(path)
+    text = "Q " * 150 + "xy Q . " + "ae\u0301" * 3 + "a ." + " Q" * 10
+    counter = encoding.intervals(text)
+    for start in range(280, 302, 2):
+        counts = [
+            len(oracle.encode(text[start:end], add_special_tokens=False).ids)
+            for end in range(start, len(text) + 1)
+        ]
+        for n in range(1, 60):
+            longest = max(at for at, count in enumerate(counts) if count <= n)
+            assert counter.split_at(start, n) == start + longest
+
+
+def test_sums_of_doubles_beyond_what_is_tried(tmp_path: Path) -> None:
+    """Rounding decides though another path is far behind."""
+    scores = {BLANK: -1.0, BLANK + "Q": -1e12, "Q": -1e12, "x": -2.8444218515250483}
+    scores |= {"y": -2.7579544029403023, "xy": -5.603619160734436}
+    pieces = [(text, score, NORMAL) for text, score in scores.items()]
+    encoding, encode = of_tokenizers(pieces, tmp_path, falls_back=False)
+    text = "Q " * 200 + "xy Q Q " + "Q " * 50 + "xy Q Q"
+    counter = encoding.intervals(text)
+    for start in range(1, 440, 6):
+        assert counter.count(start, 509) == len(encode(text[start:509]))

@@ -150,10 +150,13 @@ cdef class SliceCounts(TextStarts):
 
     cdef void find_moved(self, WordState* state, const SliceHead* head) noexcept nogil:
         """Find by how much sums of the word of a slice's first start differ from those of the text."""
+        cdef Py_ssize_t rank
         state.sums.moved = 0
+        state.sums.tokens = 0
         if self.has_scores and is_joint(&self.starts, head.first):
-            state.sums.moved = head.score - self.scores[rank_of(&self.starts, head.first)]
-        state.sums.tokens = tokens_before(&self.starts, head.first)
+            rank = rank_of(&self.starts, head.first)
+            state.sums.moved = head.score - self.scores[rank]
+            state.sums.tokens = self.starts.sums[rank]
 
     cdef Py_ssize_t changed_by_rounding(
         self, const WordState* state, Py_ssize_t first, Py_ssize_t last, bint may_change,
@@ -184,7 +187,7 @@ cdef class SliceCounts(TextStarts):
         tokens = tokens_before(&self.starts, place) - state.sums.tokens + self.unsure.more
         sum -= 2 * tokens * HALF_BIT
         # See most_moved.
-        return 4 * half_bit_of(sum)
+        return 4 * half_bit_of(model, sum)
 
     cdef Py_ssize_t count_after(
         self, WordState* state, Py_ssize_t start, Py_ssize_t place, Py_ssize_t end

@@ -37,4 +37,4 @@ cdef Py_ssize_t changed_tokens(
     const WordModel* model, const UnsureParts* unsure, Py_ssize_t first, Py_ssize_t last,
     double moved, Py_ssize_t tokens, bint may_change, Py_ssize_t* changes
 ) noexcept nogil
-cdef double half_bit_of(double sum) noexcept nogil
+cdef double half_bit_of(const WordModel* model, double sum) noexcept nogil

@@ -236,8 +236,8 @@ cdef Py_ssize_t changed_tokens(
     return 0
 
 
-cdef double half_bit_of(double sum) noexcept nogil:
-    """The most that rounding to 24 bits moves sums down to one, which is not over 0."""
+cdef double half_bit_of(const WordModel* model, double sum) noexcept nogil:
+    """The most that rounding moves sums down to one, which is not over 0."""
     cdef int power
     frexp(-sum, &power)
-    return ldexp(1, min(max(power, 0), SINGLE_BINADES) - SINGLE_BITS - 1)
+    return half_bit(model, min(max(power, 0), binades_of(model)))

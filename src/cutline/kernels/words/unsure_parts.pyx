@@ -194,46 +194,62 @@ cdef Py_ssize_t changed_tokens(
         may_change: else UNKNOWN if any part has other tokens.
         changes: gets the sum.
     """
-    cdef Py_ssize_t low = 0, high = unsure.count, middle
+    cdef Py_ssize_t number = first_from(unsure, first)
     cdef const UnsurePart* part
-    cdef double doubt, near, far, anew
-    # Sums begin anew inside a token, too, if its characters alone bring them there.
-    cdef double most = ldexp(1, BINADES)
-    cdef int binade
     cdef signed char change
-    if model.is_single:
-        most = MOST_SUM - model.longest * model.most_score
     changes[0] = 0
+    while number < unsure.count and unsure.items[number].at < last:
+        part = &unsure.items[number]
+        if part.word >= first:
+            return 0        # sums begin with this word, as those of the text did
+        change = change_in(model, part, moved, part.tokens - tokens + unsure.more)
+        if change == NOT_TOLD or (change != 0 and not may_change):
+            return UNKNOWN
+        changes[0] += change
+        number += 1
+    return 0
+
+
+cdef inline Py_ssize_t first_from(const UnsureParts* unsure, Py_ssize_t place) noexcept nogil:
+    """The number of the first part that begins at a character or after it."""
+    cdef Py_ssize_t low = 0, high = unsure.count, middle
     while low < high:
         middle = (low + high) >> 1
-        if unsure.items[middle].at < first:
+        if unsure.items[middle].at < place:
             low = middle + 1
         else:
             high = middle
-    while low < unsure.count and unsure.items[low].at < last:
-        part = &unsure.items[low]
-        if part.word >= first:
-            return 0        # sums begin with this word, as those of the text did
-        # Each of both was rounded with each score.
-        doubt = 2 * (part.tokens - tokens + unsure.more) * half_bit(model, binades_of(model)) + 1
-        near = -(moved + part.score) - doubt
-        far = -(moved + part.score) + doubt + part.depth
-        low += 1
-        if model.is_single and near >= MOST_SUM:
+    return low
+
+
+cdef signed char change_in(
+    const WordModel* model, const UnsurePart* part, double moved, Py_ssize_t n_scores
+) noexcept nogil:
+    """What a part's tokens are more in a slice whose sums are by so much greater; or NOT_TOLD.
+
+    Args:
+        n_scores: at most so many are added between the slice's start and the part.
+    """
+    # Each of both sums was rounded with each score.
+    cdef double doubt = 2 * n_scores * half_bit(model, binades_of(model)) + 1
+    cdef double near = -(moved + part.score) - doubt
+    cdef double far = -(moved + part.score) + doubt + part.depth
+    # Sums begin anew inside a token, too, if its characters alone bring them there.
+    cdef double most = ldexp(1, BINADES), anew
+    cdef int binade
+    if model.is_single:
+        most = MOST_SUM - model.longest * model.most_score
+        if near >= MOST_SUM:
             # At least so often sums began anew, each time somewhat beyond MOST_SUM.
             anew = floor(near / (MOST_SUM + model.most_score))
             near -= anew * (MOST_SUM + model.most_score)
             far -= anew * MOST_SUM
-        change = part.below
-        if fmax(far, -near) >= ldexp(1, part.least):
-            frexp(far, &binade)
-            if far >= most or near < fmax(1, ldexp(1, binade - 1)):
-                return UNKNOWN
-            change = part.changes[binade - 1]
-        if change == NOT_TOLD or (change != 0 and not may_change):
-            return UNKNOWN
-        changes[0] += change
-    return 0
+    if fmax(far, -near) < ldexp(1, part.least):
+        return part.below
+    frexp(far, &binade)
+    if far >= most or near < fmax(1, ldexp(1, binade - 1)):
+        return NOT_TOLD
+    return part.changes[binade - 1]
 
 
 cdef double half_bit_of(const WordModel* model, double sum) noexcept nogil:

@@ -125,6 +125,39 @@ def _noting(count: Any, lengths: list[int]) -> Any:
 
 
 @pytest.mark.parametrize("kind", ["WordPiece", "Unigram"])
+def test_tokens_that_overlap_after_a_long_word(kind: str) -> None:
+    """Where the first one of a group does not fit, which a long word without starts precedes."""
+    if kind == "WordPiece":
+        vocabulary = {"[UNK]": 0, "a": 1, "##a": 2, "b": 3, "##b": 4}
+        model = tokenizers.models.WordPiece(
+            vocabulary, unk_token="[UNK]", max_input_chars_per_word=100_000
+        )
+        pre: Any = tokenizers.pre_tokenizers.BertPreTokenizer()
+    else:
+        scores = [("<unk>", -30.0), ("\u2581", -2.0), ("a", -2.0), ("aa", -3.5), ("b", -2.0)]
+        model = tokenizers.models.Unigram(scores, 0, False)
+        pre = tokenizers.pre_tokenizers.Metaspace()
+    tokenizer = tokenizers.Tokenizer(model)
+    tokenizer.pre_tokenizer = pre
+    tokenizer.add_tokens([AddedToken(one, normalized=False) for one in ("b York", "York bb")])
+    encoding = cutline.Encoding.from_tokenizers(tokenizer)
+    # The oracle takes minutes for the long word, each two letters of which have as many tokens.
+    more, more_tokens = 4_990, {"WordPiece": 4_990, "Unigram": 2_495}[kind]
+    short = "b " * 10 + "a" * 10 + " b York bb b " + "b " * 5
+    text = short[:20] + "a" * more + short[20:]
+    for start in (0, 5):
+        counter = encoding.intervals(text)
+        ends = range(24, len(short) + 1)
+        counts = [len(ids_of(tokenizer, short[start:end]) or ()) for end in ends]
+        for n in range(counts[0], counts[-1] + 1):
+            longest = max(end for end, count in zip(ends, counts, strict=True) if count <= n) + more
+            assert counter.split_at(start, n + more_tokens) == longest
+            assert encoding.split_at(text[start:], n + more_tokens) == longest - start
+            chunks = cutline.TextChunker(encoding, n + more_tokens)(text[start:])
+            assert "".join(chunk.text for chunk in chunks) == text[start:]
+
+
+@pytest.mark.parametrize("kind", ["WordPiece", "Unigram"])
 def test_a_long_text_is_not_cut_inside_a_special_token(kind: str) -> None:
     tokenizer = tokenizer_of(kind, "bert cased", random.Random(3))
     tokenizer.add_special_tokens(["[a b]", AddedToken("<mask>", lstrip=True, normalized=False)])

@@ -4,6 +4,7 @@ import random
 import struct
 from itertools import accumulate, pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -251,3 +252,62 @@ def test_sums_of_doubles_beyond_what_is_tried(tmp_path: Path) -> None:
     counter = encoding.intervals(text)
     for start in range(1, 440, 6):
         assert counter.count(start, 509) == len(encode(text[start:509]))
+
+
+@short_or_long("n_models", 4, 200)
+def test_cuts_before_added_tokens_that_overlap(n_models: int, tmp_path: Path) -> None:
+    """What is before them has ties; several long words, and characters that change one another."""
+    rng = random.Random(7)
+    for _ in range(n_models):
+        tokenizer, tokens = with_exact_ties(rng)
+        path = tmp_path / "tokenizer.json"
+        path.write_text(tokenizer.to_str(), encoding="utf-8")
+        encoding = cutline.load(path)
+        oracle = tokenizers.Tokenizer.from_file(str(path))  # see of_tokenizers
+        parts = [
+            "Q " * rng.randint(1, 40),
+            "xy ",
+            "uvxy",
+            "x",
+            " . ",
+            ".",
+            "e\u0301a",
+            "\U0001f600",
+        ]
+        parts += [part for token in tokens for part in (token, token * 2, token + token[1:], " ")]
+        text = "".join(rng.choices(parts, k=rng.randint(10, 25))) + rng.choice(tokens) * 2
+        counter = encoding.intervals(text)
+        for start in sorted(rng.sample(range(len(text)), 12)):
+            counts = [
+                len(oracle.encode(text[start:end], add_special_tokens=False).ids)
+                for end in range(start, len(text) + 1)
+            ]
+            spans = [(start, end) for end in range(start, len(text) + 1)]
+            assert counter.count_many(spans).tolist() == counts
+            for n in {*range(8), *rng.choices(range(counts[-1] + 2), k=20)}:
+                longest = max(at for at, count in enumerate(counts) if count <= n)
+                assert counter.split_at(start, n) == start + longest
+
+
+def with_exact_ties(rng: random.Random) -> tuple[Any, list[str]]:
+    """Sums of doubles, and added tokens, most of which overlap one another or themselves."""
+    scores = {BLANK: -1 - rng.random(), BLANK + "Q": -1 - rng.random()}
+    scores |= {".": -2.0, "e": -3.0, "a": -3.0}
+    scores |= {letter: -rng.uniform(2, 3) for letter in "xyuvQ"}
+    scores |= {"xy": scores["x"] + scores["y"], "uv": scores["u"] + scores["v"], "\u00e9a": -1.0}
+    vocabulary = [("<unk>", -30.0), *scores.items()]
+    tokenizer = tokenizers.Tokenizer(tokenizers.models.Unigram(vocabulary, 0, False))
+    if rng.random() < 0.5:
+        tokenizer.normalizer = tokenizers.normalizers.NFC()
+    whole = tokenizers.pre_tokenizers.Metaspace(split=False)
+    if rng.random() < 0.7:
+        split = tokenizers.pre_tokenizers.Punctuation()
+        whole = tokenizers.pre_tokenizers.Sequence([split, whole])
+    tokenizer.pre_tokenizer = whole
+    tokens = rng.sample(["xx", "yx", "xyx", "Q Q", "uvu", "yu", "[M]", "x.x"], rng.randint(1, 3))
+    for token in tokens:
+        normalized, single = rng.random() < 0.5, rng.random() < 0.2
+        tokenizer.add_tokens(
+            [tokenizers.AddedToken(token, normalized=normalized, single_word=single)]
+        )
+    return tokenizer, tokens

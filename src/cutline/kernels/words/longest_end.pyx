@@ -95,11 +95,12 @@ cdef class LongestEnds(SliceCounts):
     ) noexcept nogil:
         """A place after which no slice from a start has at most n tokens; or a status.
 
-        It is before the first start with more tokens before it.
+        It is before the first start with more tokens before it. Calls no longest_fit of a subclass,
+        for that asks for this place.
         """
         cdef Py_ssize_t before, rank, end
         if head.first == NOT_FOUND or self.has_entangled(head.start, head.first):
-            return self.longest_fit(state, head, n)
+            return LongestEnds.longest_fit(self, state, head, n)
         before = self.count_head(state, head)
         if before < 0:
             return before
@@ -110,9 +111,9 @@ cdef class LongestEnds(SliceCounts):
         end = end_before(&self.starts, rank + 1, head.first)
         self.find_moved(state, head)
         if self.is_changed(state, head.first, end):
-            return self.longest_fit(state, head, n)
+            return LongestEnds.longest_fit(self, state, head, n)
         if end - start_of_rank(&self.starts, rank, head.first) > FAR:
-            return self.longest_fit(state, head, n)
+            return LongestEnds.longest_fit(self, state, head, n)
         return end
 
     cdef bint is_changed(
@@ -127,13 +128,25 @@ cdef class LongestEnds(SliceCounts):
     cdef Py_ssize_t longest_alone(
         self, WordState* state, Py_ssize_t start, Py_ssize_t n
     ) noexcept nogil:
-        """The greatest end of a slice with at most n tokens, without the joints of its first word."""
+        """The greatest end of a slice with at most n tokens, without the joints of its first word.
+
+        That may be far longer than the slice: its end is looked for no farther than is read.
+        """
         cdef SliceHead head
+        cdef Py_ssize_t reach = WINDOW_TOKEN * min(n, self.starts.n) + WINDOW, stop, place
         head.asked = head.start = start
-        head.first = next_word_start(&self.starts, start + 1)
         head.tokens = UNKNOWN
         head.score = 0
-        return LongestEnds.longest_fit(self, state, &head, n)
+        while True:
+            reach *= 2
+            stop = min(start + reach, self.starts.n)
+            head.first = next_word_start(&self.starts, start + 1, stop)
+            if head.first != NOT_FOUND or stop == self.starts.n:
+                return LongestEnds.longest_fit(self, state, &head, n)
+            if not self.has_entangled(start, stop):
+                place = self.end_in_window(state, start, stop, n)
+                if place != NOT_FOUND:
+                    return place
 
     cdef Py_ssize_t ask_longest_fit(
         self, Py_ssize_t start, Py_ssize_t end, Py_ssize_t n, bint inside
@@ -388,7 +401,7 @@ cdef class LongestEnds(SliceCounts):
         """The same without the joint at `place`: where the sum before it could change tokens."""
         cdef Py_ssize_t end = limit, count, most
         # A word begins anew; no part with entangled characters lies between.
-        start = max(start, last_word_start(&self.starts, place))
+        start = last_word_start(&self.starts, place, start)
         count = self.count_alone(state, start, place)
         if count < 0:
             return count

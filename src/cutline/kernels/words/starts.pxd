@@ -96,27 +96,34 @@ cdef inline Py_ssize_t last_unranked_start(const Starts* starts, Py_ssize_t at) 
     return (place << 6) + top_bit(word)
 
 
-cdef inline Py_ssize_t next_word_start(const Starts* starts, Py_ssize_t at) noexcept nogil:
-    """The first start from `at` on that is no joint, or NOT_FOUND."""
-    cdef Py_ssize_t place = at >> 6
+cdef inline Py_ssize_t next_word_start(
+    const Starts* starts, Py_ssize_t at, Py_ssize_t stop
+) noexcept nogil:
+    """The first start from `at` up to `stop` that is no joint, or NOT_FOUND."""
+    cdef Py_ssize_t place = at >> 6, found
     cdef uint64_t word = (starts.bits[place] & ~starts.joined[place]) >> (at & 63) << (at & 63)
     while word == 0:
         place += 1
-        if place > starts.n >> 6:
+        if place > stop >> 6:
             return NOT_FOUND
         word = starts.bits[place] & ~starts.joined[place]
-    return (place << 6) + low_bit(word)
+    found = (place << 6) + low_bit(word)
+    return found if found <= stop else NOT_FOUND
 
 
-cdef inline Py_ssize_t last_word_start(const Starts* starts, Py_ssize_t at) noexcept nogil:
-    """The last start up to `at` that is no joint, as the first one is."""
+cdef inline Py_ssize_t last_word_start(
+    const Starts* starts, Py_ssize_t at, Py_ssize_t least
+) noexcept nogil:
+    """The last start from `least` up to `at` that is no joint; if there is none, `least`."""
     cdef Py_ssize_t place = at >> 6
     cdef uint64_t word = starts.bits[place] & ~starts.joined[place]
     word = word << (63 - (at & 63)) >> (63 - (at & 63))
     while word == 0:
         place -= 1
+        if place < least >> 6:
+            return least
         word = starts.bits[place] & ~starts.joined[place]
-    return (place << 6) + top_bit(word)
+    return max(least, (place << 6) + top_bit(word))
 
 
 cdef inline Py_ssize_t rank_of(const Starts* starts, Py_ssize_t at) noexcept nogil:

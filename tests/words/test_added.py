@@ -145,8 +145,8 @@ def test_tokens_that_overlap_after_a_long_word(kind: str) -> None:
     more, more_tokens = 4_990, {"WordPiece": 4_990, "Unigram": 2_495}[kind]
     short = "b " * 10 + "a" * 10 + " b York bb b " + "b " * 5
     text = short[:20] + "a" * more + short[20:]
+    counter = encoding.intervals(text)
     for start in (0, 5):
-        counter = encoding.intervals(text)
         ends = range(24, len(short) + 1)
         counts = [len(ids_of(tokenizer, short[start:end]) or ()) for end in ends]
         for n in range(counts[0], counts[-1] + 1):
@@ -155,6 +155,7 @@ def test_tokens_that_overlap_after_a_long_word(kind: str) -> None:
             assert encoding.split_at(text[start:], n + more_tokens) == longest - start
             chunks = cutline.TextChunker(encoding, n + more_tokens)(text[start:])
             assert "".join(chunk.text for chunk in chunks) == text[start:]
+            assert all(chunk.token_count <= n + more_tokens for chunk in chunks)
 
 
 @pytest.mark.parametrize("kind", ["WordPiece", "Unigram"])
